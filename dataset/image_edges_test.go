@@ -64,7 +64,8 @@ func TestContrastEdges(t *testing.T) {
 	for _, o := range []Options{{}, {Neighbours: 8}} {
 		set := mustOpen(t, folder, o)
 		width, ways := 1+scales, ways[:set.Recipe.Neighbours/2]
-		if edges := set.Schema.EdgeTypes[0]; edges.Features != len(ways)*width || edges.Symmetric || len(edges.FeatureNames) != edges.Features {
+		if edges := set.Schema.EdgeTypes[0]; edges.Features != len(ways)*width || edges.Symmetric ||
+			len(edges.FeatureNames) != edges.Features {
 			t.Fatalf("%+v: %d features, want %d; %+v", o, edges.Features, len(ways)*width, edges)
 		}
 		// What is compared with: |Δrgb|² and its means.

@@ -298,10 +298,12 @@ func TestNPZManifestTypes(t *testing.T) {
 		t.Errorf("warnings are %q", set.Warnings)
 	}
 	for want, a := range map[string]Arrays{
-		"0.npz:node_features[2,1]: feature is +Inf":            typed(func(a *Arrays) { a.NodeFeatures.Data[5] = math.Inf(1) }),
-		"0.npz:edge_types[0]: is 2, want 0 to 1":               typed(func(a *Arrays) { a.EdgeTypes[0] = 2 }),
-		"0.npz: edges[0] = (0, 1) is of type \"never\"":        typed(func(a *Arrays) { a.EdgeTypes[0] = 0 }),
-		"0.npz:edge_bins[1]: is 9, want 0 to 3":                typed(func(a *Arrays) { a.EdgeFeatures, a.EdgeBins = nil, []int32{1, 9} }),
+		"0.npz:node_features[2,1]: feature is +Inf":     typed(func(a *Arrays) { a.NodeFeatures.Data[5] = math.Inf(1) }),
+		"0.npz:edge_types[0]: is 2, want 0 to 1":        typed(func(a *Arrays) { a.EdgeTypes[0] = 2 }),
+		"0.npz: edges[0] = (0, 1) is of type \"never\"": typed(func(a *Arrays) { a.EdgeTypes[0] = 0 }),
+		"0.npz:edge_bins[1]: is 9, want 0 to 3": typed(func(a *Arrays) {
+			a.EdgeFeatures, a.EdgeBins = nil, []int32{1, 9}
+		}),
 		"0.npz:edges[0]: joins node type \"pixel\" to \"pixel": typed(func(a *Arrays) { a.EdgeTypes, a.NodeTypes = nil, []int32{0, 0, 0} }),
 	} {
 		refuses(t, writeSet(t, strings.Replace(manifest, `, "features": ["weight"]}]`, fmt.Sprintf(`}], "edge_bins": %d`, 4*min(1, len(a.EdgeBins))), 1), a), Options{}, want)
@@ -381,9 +383,11 @@ func TestNPZFileRefuses(t *testing.T) {
 	}{
 		"unknown dotted": {raws{"edges": edges, "labels.a": nil}, "unknown array"},
 		"not an array":   {raws{"edges": []byte("hello, world")}, "x.npz:edges: it does not begin like a NumPy array"},
-		"text labels":    {raws{"edges": edges, "labels": npyOf("<U3", "False", "(1,)", le, []float64{0})}, "x.npz:labels: dtype is \"<U3\", want integers, bool or float16 to float64; of texts, numpy.unique"},
-		"too long":       {raws{"edges": append(slices.Clone(edges), 0)}, "x.npz:edges: the array has "},
-		"flat features":  {raws{"edges": edges, "node_features": npyOf("<f4", "False", "(3,)", le, []float32{1, 2, 3})}, "reshape(-1, 1)"},
+		"text labels": {raws{"edges": edges, "labels": npyOf("<U3", "False", "(1,)", le, []float64{0})},
+			"x.npz:labels: dtype is \"<U3\", want integers, bool or float16 to float64; of texts, numpy.unique"},
+		"too long": {raws{"edges": append(slices.Clone(edges), 0)}, "x.npz:edges: the array has "},
+		"flat features": {raws{"edges": edges, "node_features": npyOf("<f4", "False", "(3,)", le, []float32{1, 2, 3})},
+			"reshape(-1, 1)"},
 		"rows": {raws{"edges": edges, "labels": ints("(3,)", 0, 0, 0),
 			"edge_features": npyOf("<f4", "False", "(3, 1)", le, []float32{1, 2, 3})},
 			"x.npz:edge_features: shape is [3, 1], want 2 rows: edges has 2 edges"},
@@ -408,9 +412,12 @@ func TestNPZFileRefuses(t *testing.T) {
 			"x.npz:sample_weights[0]: is -1, want a finite number of 0 to 1e150"},
 		"nothing weighed": {raws{"edges": edges, "labels": ints("(1, 3)", 0, 1, 0), "sample_weights": ints("(1,)", 0)},
 			"all samples weigh 0"},
-		"two weights":  {raws{"edges": edges, "weight": npyOf("<f8", "False", "(2,)", le, []float64{1, 2})}, "x.npz:weight: shape is [2], want []"},
-		"zero weight":  {raws{"edges": edges, "weight": ints("()", 0)}, "x.npz:weight: is 0, want a finite number of 1e-150 to 1e150; leave the file out"},
-		"NaN weight":   {raws{"edges": edges, "weight": npyOf("<f8", "False", "(1,)", le, []float64{math.NaN()})}, "x.npz:weight[0]: is NaN"},
+		"two weights": {raws{"edges": edges, "weight": npyOf("<f8", "False", "(2,)", le, []float64{1, 2})},
+			"x.npz:weight: shape is [2], want []"},
+		"zero weight": {raws{"edges": edges, "weight": ints("()", 0)},
+			"x.npz:weight: is 0, want a finite number of 1e-150 to 1e150; leave the file out"},
+		"NaN weight": {raws{"edges": edges, "weight": npyOf("<f8", "False", "(1,)", le, []float64{math.NaN()})},
+			"x.npz:weight[0]: is NaN"},
 		"no direction": {raws{"edges": edges, "directed": ints("()", 2)}, "directed: is 2, want 0 to 1; 1 says"},
 		"empty":        {raws{"edges": npyOf("<f8", "False", "(0,)", le, []float64{})}, "the network has no nodes"},
 	} {
@@ -469,7 +476,8 @@ func TestNPZBombs(t *testing.T) {
 		name        string
 		method      uint16
 		stored, all uint64
-	}{{"states", zip.Store, 100, 50}, {"edges", 93, 100, 50}, {"node_types", zip.Store, 1 << 20, 1 << 18}, {"labels", zip.Store, 100, 1 << 26}} {
+	}{{"states", zip.Store, 100, 50}, {"edges", 93, 100, 50},
+		{"node_types", zip.Store, 1 << 20, 1 << 18}, {"labels", zip.Store, 100, 1 << 26}} {
 		data := npyOf("<i4", "False", fmt.Sprintf("(%d,)", c.all), binary.LittleEndian, make([]int32, 10))
 		w, err := archive.CreateRaw(&zip.FileHeader{Name: c.name + ".npy", Method: c.method, CompressedSize64: c.stored,
 			UncompressedSize64: uint64(len(data)-40) + 4*c.all})
@@ -484,7 +492,8 @@ func TestNPZBombs(t *testing.T) {
 	if len(list) != 4 || strings.Count(text, "the file is damaged") != 2 {
 		t.Errorf("%d problems, want 4: %s", len(list), text)
 	}
-	for _, want := range []string{"x:labels: a small file promises arrays of 514.0 MiB", "unsupported compression algorithm; write the file with numpy.savez_compressed"} {
+	for _, want := range []string{"x:labels: a small file promises arrays of 514.0 MiB",
+		"unsupported compression algorithm; write the file with numpy.savez_compressed"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no problem says %q: %s", want, text)
 		}
@@ -501,7 +510,9 @@ func TestWriteNPZRefuses(t *testing.T) {
 			a.EdgeFeatures, a.EdgeBins = nil,
 				[]int32{1}
 		}),
-		"x.npz:edge_bins[1]: is -1, want 0 to":               change(func(a *Arrays) { a.EdgeFeatures, a.EdgeBins = nil, []int32{0, -1, 1} }),
+		"x.npz:edge_bins[1]: is -1, want 0 to": change(func(a *Arrays) {
+			a.EdgeFeatures, a.EdgeBins = nil, []int32{0, -1, 1}
+		}),
 		"x.npz:edges[0]: is (0, 7): node 7 does not exist: ": change(func(a *Arrays) { a.Edges[0][1] = 7 }),
 	} {
 		wantError(t, WriteNPZ(path, &a), want)

@@ -190,7 +190,8 @@ func TestSuperpixelsRefused(t *testing.T) {
 		{Options{Superpixels: "wide"}, "wide/a.png: its 12 rows of 21 cells are not the shape of "},
 		{Options{Superpixels: "deep"}, "deep/a.npy: shape is [12, 20, 2], want [h, w]"},
 		{Options{Superpixels: "gap"}, "gap/a.npy: dtype is <f4, want integers"},
-		{Options{Superpixels: "none"}, "it has no map of superpixels: there is no none/a.regions.txt or none/a.png or none/a.npy; name " +
+		{Options{Superpixels: "none"}, "it has no map of superpixels: there is no none/a.regions.txt or none/a.png or " +
+			"none/a.npy; name " +
 			"the folder of the maps by dataset.Options.Superpixels, make the map, as by python3 " +
 			"-c "},
 	} {

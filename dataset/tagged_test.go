@@ -103,7 +103,8 @@ func TestTextForModel(t *testing.T) {
 	refuses(t, writeFiles(t, map[string]string{"b.conll": "Bob NNP\nsees VBZ\n"}), model, "b.conll:1: the number of columns is 2, want 3")
 	model.Learning = false
 	// Numbers of tokens may stand first.
-	set = mustOpen(t, writeFiles(t, map[string]string{"b.conll": "1 Bob NNP\n2 sees VBZ\n", "c.conll": "Bob NNP O\n"}), model)
+	set = mustOpen(t, writeFiles(t, map[string]string{"b.conll": "1 Bob NNP\n2 sees VBZ\n",
+		"c.conll": "Bob NNP O\n"}), model)
 	if !cmp.Equal(set.Names, [][]string{{"Bob", "sees"}, {"Bob"}}) {
 		t.Errorf("tokens %q", set.Names)
 	}

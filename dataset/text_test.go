@@ -55,8 +55,9 @@ func TestManifestRoundTrip(t *testing.T) {
 	want := Manifest{
 		NodeFeatures: []string{"height"},
 		EdgeBins:     4,
-		NodeTypes:    []ManifestType{{Name: "pixel", States: stateNames{"sky", "tree"}}, {Name: "region", States: stateNames{"0", "1", "2"}, Features: []string{"size"}}},
-		EdgeTypes:    []ManifestType{{Name: "in", U: "pixel", V: "region"}, {Name: "next"}},
+		NodeTypes: []ManifestType{{Name: "pixel", States: stateNames{"sky", "tree"}},
+			{Name: "region", States: stateNames{"0", "1", "2"}, Features: []string{"size"}}},
+		EdgeTypes: []ManifestType{{Name: "in", U: "pixel", V: "region"}, {Name: "next"}},
 	}
 	folder := t.TempDir()
 	oracle.OK(t, WriteManifest(folder, want))
@@ -100,7 +101,7 @@ func TestManifestRefuses(t *testing.T) {
 		`{"edge_types": [{"name":"x","u":"a"}]}`: "give both u and v",
 		`{"node_types":["ab"],"edge_types":[{"name":"x","u":"aa","v":"ab"}]}`: `node type "aa" is not among node_types; did you mean "ab"?`,
 		`{"node_types":[{"name":"a","states":["x","x"]}]}`:                    "node_types[0].states[1]",
-		`{"node_types":[{"name":"a","u":"x"}]}`:                               "node_types[0]: u, v and directed are of edges",
+		`{"node_types":[{"name":"a","u":"x"}]}`:                               "u, v and directed are of edges",
 		`{"edge_types":[{"name":"a","states":3}]}`:                            "edge_types[0]: states are of nodes",
 		`[]`: "found a JSON array, want an object",
 	} {

@@ -44,7 +44,8 @@ func TestZeroPredictor(t *testing.T) {
 		_, likelihood, err := (&Predictor{Model: model, Counting: bethe}).Assess(context.Background(), in, nil, [][]int32{make([]int32, in.Graph.NumNodes())}, nil)
 		oracle.OK(t, err)
 		p := ground.Condition(model, in)
-		if truth := oracle.LogZ(p) - p.Network().LogScore(make([]int, in.Graph.NumNodes())); math.Abs(likelihood.NegativeLog-truth) > 1e-8 || likelihood.Bound != counting.Exact {
+		truth := oracle.LogZ(p) - p.Network().LogScore(make([]int, in.Graph.NumNodes()))
+		if math.Abs(likelihood.NegativeLog-truth) > 1e-8 || likelihood.Bound != counting.Exact {
 			t.Errorf("instance %d: negative log-likelihood %v (%s), want %v", i, likelihood.NegativeLog, likelihood.Bound, truth)
 		}
 		joint := must((&Predictor{Model: model, Joint: &Limits{}}).Predict(context.Background(), in, nil))

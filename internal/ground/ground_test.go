@@ -338,7 +338,8 @@ func TestLogScore(t *testing.T) {
 		x[s] = rng.IntN(int(k))
 		labels[s] = int32(x[s])
 	}
-	if got, want := pot.LogScore(w.in, labels), network.Network().LogScore(x); math.Abs(got-want) > 1e-12*(1+math.Abs(want)) {
+	got, want := pot.LogScore(w.in, labels), network.Network().LogScore(x)
+	if math.Abs(got-want) > 1e-12*(1+math.Abs(want)) {
 		t.Errorf("score %v, want %v", got, want)
 	}
 	for s := range labels {

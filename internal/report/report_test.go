@@ -35,7 +35,8 @@ func testReport(t *testing.T) *Report {
 	r.Figure(simple(), "Figure 1 <caption>")
 	r.Figure(simple(), "")
 	r.Confusion([]string{"in", "<out>"}, [][]int64{{3, 1}, {0, 0}})
-	r.Figure(Panel{Names: []string{"in", "<out>"}, Rows: []PanelRow{{Title: "<one>", Labels: []PixelLabels{{"truth", []int32{0, 1, -1}}}, W: 3, H: 1}}}, "Panel <caption>")
+	r.Figure(Panel{Names: []string{"in", "<out>"}, Rows: []PanelRow{
+		{Title: "<one>", Labels: []PixelLabels{{"truth", []int32{0, 1, -1}}}, W: 3, H: 1}}}, "Panel <caption>")
 	return r
 }
 
@@ -57,7 +58,8 @@ func TestReport(t *testing.T) {
 		`class="callout ok"`, `class="callout error"`, `class="callout warn"`, `<th scope="col" class="number">IoU</th>`,
 		`<td class="number">0.91</td>`, "<td>&lt;tree&gt;</td>", "<figcaption>Figure 1 &lt;caption&gt;</figcaption>",
 		"<details><summary>More &lt;of it&gt;</summary>\n<pre><code>blockbp train &#39;a b&#39;</code></pre>\n</details>", "prefers-color-scheme: dark",
-		"<figcaption>Panel &lt;caption&gt;</figcaption>", "data:image/png;base64,", "<title>Distance</title>", "&lt;b&gt;BBPL", "stroke:var(--one)",
+		"<figcaption>Panel &lt;caption&gt;</figcaption>", "data:image/png;base64,", "<title>Distance</title>",
+		"&lt;b&gt;BBPL", "stroke:var(--one)",
 		`<td class="number share" style="--share:97.50">97.50 %</td>`, `<td class="much" style="--share:75.00">75.0</td>`, `<td style="--share:25.00">25.0</td>`, "<td style=\"\">–</td>",
 		`<th scope="col"><span>&lt;out&gt;</span></th>`, "Panel &lt;caption&gt;", "<title>Run &lt;1&gt; &amp; &#34;more&#34; · a subtitle</title>", "width=device-width", "@media print",
 	} {

@@ -91,7 +91,8 @@ func TestPotentialsOfManyStates(t *testing.T) {
 // TestPotentialsByHand: what may be left out, and one table for all edges.
 func TestPotentialsByHand(t *testing.T) {
 	p := oracle.Must(readArrays(t, twoNodes()))(t)
-	if got := p.Network().LogScore([]int{0, 1}); got != 1+4+7 || p.Constant != 0 || !math.IsInf(p.Network().LogScore([]int{1, 1}), -1) {
+	if got := p.Network().LogScore([]int{0, 1}); got != 1+4+7 || p.Constant != 0 ||
+		!math.IsInf(p.Network().LogScore([]int{1, 1}), -1) {
 		t.Errorf("score %v", got)
 	}
 	p = oracle.Must(readArrays(t, map[string][]byte{"theta": twoNodes()["theta"]}))(t)

@@ -178,7 +178,8 @@ func TestPictures(t *testing.T) {
 	if address := told["pictures-a b.svg"]; len(told) != 1 || !strings.HasPrefix(address, "pictures-a%20b.svg?") {
 		t.Errorf("the pictures are %v", told)
 	}
-	for path, want := range map[string]int{"0/pictures-a%20b.svg": 200, "0/gradient.svg": 404, "1/pictures-a%20b.svg": 404, "x/pictures-a%20b.svg": 404, "0/..%2fconfig.json": 404, "0/pictures.png": 404} {
+	for path, want := range map[string]int{"0/pictures-a%20b.svg": 200, "0/gradient.svg": 404,
+		"1/pictures-a%20b.svg": 404, "x/pictures-a%20b.svg": 404, "0/..%2fconfig.json": 404, "0/pictures.png": 404} {
 		request, answer := httptest.NewRequest("GET", "http://localhost/secret/pictures/"+path, nil), httptest.NewRecorder()
 		if Handler([]string{dir}, testToken).ServeHTTP(answer, request); answer.Code != want {
 			t.Errorf("%s: %d, want %d", path, answer.Code, want)
