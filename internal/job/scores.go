@@ -273,7 +273,7 @@ func short(n int64) string {
 
 // panelRow makes the picture row of one image.
 func panelRow(source dataset.ImageSource, truth []int32, b *infer.Beliefs) (report.PanelRow, error) {
-	text, err := fileio.Read(source.Path, "a picture", 1<<30)
+	text, err := fileio.Read(source.Path, "a picture", math.MaxInt64)
 	if err != nil {
 		return report.PanelRow{}, err
 	}
@@ -294,15 +294,12 @@ func panelRow(source dataset.ImageSource, truth []int32, b *infer.Beliefs) (repo
 
 // ModelScore is what an evaluation says of one model, as JSON, where NaN is null. Likelihoods are in nats per label.
 type ModelScore struct {
-	Model            string                 `json:"model"`
-	Decode           string                 `json:"decode"` // how beliefs became the labels compared
-	Nodes            int64                  `json:"nodes"`
-	Accuracy         runfolder.Float        `json:"accuracy"`
-	ClassAccuracy    runfolder.Float        `json:"class_accuracy"`
-	F1               runfolder.Float        `json:"f1"`
-	IoU              runfolder.Float        `json:"iou"`
-	ROCAUC           runfolder.Float        `json:"roc_auc"`
-	AveragePrecision runfolder.Float        `json:"average_precision"`
+	Model         string          `json:"model"`
+	Decode        string          `json:"decode"` // how beliefs became the labels compared
+	Nodes         int64           `json:"nodes"`
+	Accuracy      runfolder.Float `json:"accuracy"`
+	ClassAccuracy runfolder.Float `json:"class_accuracy"`
+	measures
 	LogLoss          runfolder.Float        `json:"log_loss"`
 	CalibrationError runfolder.Float        `json:"calibration_error"`
 	MeanCost         runfolder.Float        `json:"mean_cost"`               // null without costs
@@ -314,16 +311,26 @@ type ModelScore struct {
 	Calibration      []infer.CalibrationBin `json:"calibration"`
 }
 
-// ClassScore is what it says of one class.
-type ClassScore struct {
-	Name             string          `json:"name"`
-	Nodes            int64           `json:"nodes"`
-	Recall           runfolder.Float `json:"recall"`
-	Precision        runfolder.Float `json:"precision"`
+// measures are what classes and their mean have alike.
+type measures struct {
 	F1               runfolder.Float `json:"f1"`
 	IoU              runfolder.Float `json:"iou"`
 	ROCAUC           runfolder.Float `json:"roc_auc"`
 	AveragePrecision runfolder.Float `json:"average_precision"`
+}
+
+func measuresOf(c *infer.ClassScore) measures {
+	return measures{runfolder.Float(c.F1), runfolder.Float(c.IoU), runfolder.Float(c.ROCAUC),
+		runfolder.Float(c.AveragePrecision)}
+}
+
+// ClassScore is what it says of one class.
+type ClassScore struct {
+	Name      string          `json:"name"`
+	Nodes     int64           `json:"nodes"`
+	Recall    runfolder.Float `json:"recall"`
+	Precision runfolder.Float `json:"precision"`
+	measures
 }
 
 // Of returns a score as JSON has it. decode names how beliefs became labels.
@@ -332,8 +339,7 @@ func (s *Scored) Of(model, decode string) ModelScore {
 	classes, mean := s.Score.Classes()
 	m := ModelScore{
 		Model: model, Decode: decode, Nodes: s.Score.Count(), Accuracy: float(s.Score.Accuracy()),
-		ClassAccuracy: float(mean.Recall), F1: float(mean.F1), IoU: float(mean.IoU), ROCAUC: float(mean.ROCAUC),
-		AveragePrecision: float(mean.AveragePrecision), LogLoss: float(s.Score.MeanLogLoss()),
+		ClassAccuracy: float(mean.Recall), measures: measuresOf(&mean), LogLoss: float(s.Score.MeanLogLoss()),
 		CalibrationError: float(s.Score.CalibrationError()), MeanCost: float(s.MeanCost), NegativeLog: float(math.NaN()),
 		Entities: s.Entities.score(), Confusion: s.Score.Confusion,
 		Calibration: append([]infer.CalibrationBin{}, s.Score.Calibration()...),
@@ -343,8 +349,7 @@ func (s *Scored) Of(model, decode string) ModelScore {
 	}
 	for i, name := range s.Classes {
 		c := &classes[i]
-		m.Classes = append(m.Classes, ClassScore{name, c.Nodes, float(c.Recall), float(c.Precision), float(c.F1),
-			float(c.IoU), float(c.ROCAUC), float(c.AveragePrecision)})
+		m.Classes = append(m.Classes, ClassScore{name, c.Nodes, float(c.Recall), float(c.Precision), measuresOf(c)})
 	}
 	return m
 }
