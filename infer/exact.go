@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 
+	"github.com/blockbp/blockbp/internal/exact"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -24,13 +25,15 @@ func (o *Options) eliminate(ctx context.Context, n *mrf.Network, marginals bool)
 	}
 	got, err := plan.Run(ctx, marginals)
 	switch {
-	case marginals && o.Method == "" && errors.Is(err, ErrZero):
+	case errors.Is(err, ErrZero) && !marginals:
+		got = &exact.Answer{LogZ: math.Inf(-1)}
+	case errors.Is(err, ErrZero) && o.Method == "":
 		if _, located := o.propagate(ctx, n, marginals); errors.Is(located, ErrZero) {
 			return nil, located // which often says where
 		}
 		return nil, err
 	case err != nil:
-		return nil, classified(err)
+		return nil, err
 	case math.IsNaN(got.LogZ) || math.IsInf(got.LogZ, 1):
 		return nil, tooLarge(got.LogZ)
 	}

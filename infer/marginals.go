@@ -73,9 +73,9 @@ func (o Options) infer(ctx context.Context, n *mrf.Network, marginals bool) (*Re
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	r, notExact, err := follow(o.Method,
-		way[*Result]{Exact, func() (*Result, error) { return o.eliminate(ctx, n, marginals) }},
-		way[*Result]{Propagation, func() (*Result, error) { return o.propagate(ctx, n, marginals) }})
+	r, notExact, err := follow(o.Method, Propagation,
+		func() (*Result, error) { return o.eliminate(ctx, n, marginals) },
+		func() (*Result, error) { return o.propagate(ctx, n, marginals) })
 	if err != nil {
 		return nil, err
 	}

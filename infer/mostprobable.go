@@ -61,35 +61,30 @@ func (o *Options) mostProbable(ctx context.Context, n *mrf.Network) (*State, err
 
 // solve finds a most probable state of a problem, which is that of c.
 func (o *Options) solve(ctx context.Context, problem *exact.Problem, c *mrf.Conditioned) (*State, error) {
-	found := func(method Method, solve func() (*exact.Result, error)) way[*State] {
-		return way[*State]{method, func() (*State, error) {
-			r, err := solve()
-			if err != nil {
-				return nil, classified(err)
-			}
-			if c != nil {
-				r.States = c.States(r.States)
-			}
-			return &State{
-				Method: method, States: r.States, Energy: r.Energy, LowerBound: r.LowerBound, Gap: r.Gap(),
-				Optimal: r.Optimal, Converged: r.Converged, Sweeps: r.Sweeps,
-			}, nil
-		}}
+	state := func(method Method, r *exact.Result, err error) (*State, error) {
+		if err != nil {
+			return nil, err
+		}
+		if c != nil {
+			r.States = c.States(r.States)
+		}
+		return &State{Method: method, States: r.States, Energy: r.Energy, LowerBound: r.LowerBound, Gap: r.Gap(),
+			Optimal: r.Optimal, Converged: r.Converged, Sweeps: r.Sweeps}, nil
 	}
-	state, notExact, err := follow(o.Method,
-		found(Exact, func() (*exact.Result, error) {
-			plan, err := newPlan(problem.Network(), o.Method, cmp.Or(o.operations, quickOperations), o.Memory)
-			if err != nil {
-				return nil, err
-			}
-			return plan.Maximize(ctx)
-		}),
-		found(TRWS, func() (*exact.Result, error) {
-			return problem.Sequential(ctx, exact.Limits{Tolerance: o.Limits.Tolerance, MaxSweeps: o.Limits.MaxSweeps})
-		}))
+	s, notExact, err := follow(o.Method, TRWS, func() (*State, error) {
+		plan, err := newPlan(problem.Network(), o.Method, cmp.Or(o.operations, quickOperations), o.Memory)
+		if err != nil {
+			return nil, err
+		}
+		r, err := plan.Maximize(ctx)
+		return state(Exact, r, err)
+	}, func() (*State, error) {
+		r, err := problem.Sequential(ctx, o.Limits.Tolerance, o.Limits.MaxSweeps)
+		return state(TRWS, r, err)
+	})
 	if err != nil {
 		return nil, err
 	}
-	state.NotExact = notExact
-	return state, nil
+	s.NotExact = notExact
+	return s, nil
 }

@@ -108,7 +108,7 @@ func (p *Predictor) eliminate(ctx context.Context, in *crf.Instance, clamp []int
 	}
 	answer, err := plan.Run(ctx, true)
 	if err != nil {
-		return nil, classified(err)
+		return nil, err
 	}
 	return &inferred{exact: &exactly{answer.LogZ, given.Marginals(answer.Marginals)}}, nil
 }

@@ -126,9 +126,9 @@ func (s *Samples) Draw(x []int32, i int) {
 // named. If ctx ends, its error is returned.
 func Sample(ctx context.Context, n *mrf.Network, options SampleOptions) (*Samples, error) {
 	options = options.withDefaults()
-	s, notExact, err := follow(options.Method,
-		way[*Samples]{Exact, func() (*Samples, error) { return sampleExactly(ctx, n, &options) }},
-		way[*Samples]{Gibbs, func() (*Samples, error) { return sampleChains(ctx, n, &options) }})
+	s, notExact, err := follow(options.Method, Gibbs,
+		func() (*Samples, error) { return sampleExactly(ctx, n, &options) },
+		func() (*Samples, error) { return sampleChains(ctx, n, &options) })
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +177,7 @@ func sampleExactly(ctx context.Context, n *mrf.Network, options *SampleOptions) 
 	f, err := plan.Sampler(ctx)
 	switch {
 	case err != nil:
-		return nil, classified(err)
+		return nil, err
 	case math.IsNaN(f.LogZ) || math.IsInf(f.LogZ, 0):
 		return nil, tooLarge(f.LogZ)
 	}

@@ -2,6 +2,7 @@ package describe
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/blockbp/blockbp/internal/exact"
 	"github.com/blockbp/blockbp/internal/job"
@@ -37,7 +38,7 @@ func NewNetwork(n *mrf.Network) (*Network, error) {
 		edges, forest := p.Graph.NumEdges(), p.Graph.IsForest()
 		d.Edges, d.Forest = &edges, &forest
 	}
-	plan, err := exact.NewPlan(n)
+	plan, err := exact.NewPlan(n, math.Inf(1))
 	if err != nil {
 		return nil, err
 	}

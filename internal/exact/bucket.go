@@ -1,6 +1,7 @@
 package exact
 
 import (
+	"math"
 	"slices"
 
 	"github.com/blockbp/blockbp/mrf"
@@ -122,9 +123,9 @@ func cappedEntries(scope []int32, n *mrf.Network, order []int32) (entries int, f
 // buildGroup multiplies the group's factors into one table.
 func (p *Plan) buildGroup(g *group) table {
 	t := p.logGroup(g)
-	x := newExtent(true)
-	x.addLog(t.entries)
-	t.shift = t.normalizeLog(x)
+	zero := math.Inf(-1)
+	low, high := widen(-zero, zero, t.entries, zero)
+	t.shift = t.normalize(true, low, high)
 	return t
 }
 

@@ -2,26 +2,17 @@ package exact
 
 import "math"
 
-// forward computes all messages from the leaves to the roots and returns log Z.
-// keep holds on to the messages for the way back.
-func (r *run) forward(keep bool) (logZ float64, err error) {
-	for f := range r.plan.network.Factors {
-		if factor := &r.plan.network.Factors[f]; len(factor.Scope) == 0 {
-			logZ += factor.LogTable[0]
-		}
-	}
+// eliminate computes all messages from the leaves to the roots. keep holds on to them, and to groups, for the way back.
+func (r *run) eliminate(keep bool, compute func(i int) error) error {
 	for i := range r.plan.buckets {
 		b := &r.plan.buckets[i]
 		r.messages[i] = r.take(b.entries)
 		if !r.dry {
 			if err := r.ctx.Err(); err != nil {
-				return 0, err
+				return err
 			}
-			if zero, err := r.computeMessage(i); zero || err != nil {
-				return math.Inf(-1), err
-			}
-			if b.parent == noParent {
-				logZ += r.messages[i].shift + r.messages[i].logEntry(0)
+			if err := compute(i); err != nil {
+				return err
 			}
 		}
 		if !keep {
@@ -31,62 +22,71 @@ func (r *run) forward(keep bool) (logZ float64, err error) {
 			}
 		}
 	}
-	return logZ, nil
+	return nil
 }
 
-// computeMessage fills r.messages[i]. zero reports that all of it, and so Z, is zero.
-func (r *run) computeMessage(i int) (zero bool, err error) {
+// forward returns log Z, or ErrZero.
+func (r *run) forward(keep bool) (logZ float64, err error) {
+	for f := range r.plan.network.Factors {
+		if factor := &r.plan.network.Factors[f]; len(factor.Scope) == 0 {
+			logZ += factor.LogTable[0]
+		}
+	}
+	err = r.eliminate(keep, func(i int) error {
+		err := r.computeMessage(i)
+		if message := &r.messages[i]; err == nil && r.plan.buckets[i].parent == noParent {
+			logZ += message.shift + message.logEntry(0)
+		}
+		return err
+	})
+	if err == nil && math.IsInf(logZ, -1) {
+		err = ErrZero
+	}
+	return logZ, err
+}
+
+// computeMessage fills r.messages[i]. The error is ErrZero where all of it, and so Z, is zero.
+func (r *run) computeMessage(i int) error {
 	b := &r.plan.buckets[i]
 	for g := range b.groups {
 		r.groups[i] = append(r.groups[i], r.plan.buildGroup(&b.groups[g]))
 	}
 	inputs, scopes := r.inputs(i)
 	message := &r.messages[i]
+	logarithmic, span := false, 0.0
 	for _, t := range inputs {
 		if t.zero {
-			return true, nil
+			return ErrZero
 		}
 		message.shift += t.shift
+		logarithmic = logarithmic || t.logarithmic
+		span += t.span + math.Ln2 // the largest entry may be as small as 1/2
 	}
-	logarithmic := needsLogs(inputs)
-	for _, t := range inputs {
-		if logarithmic {
+	sumOut := r.sumOutLinear
+	if logarithmic = logarithmic || span > safeSpan; logarithmic {
+		sumOut = r.sumOutLog
+		for _, t := range inputs {
 			t.toLog()
 		}
 	}
 	loop, product := r.multiply(i, inputs, scopes)
-	sumOut, normalize := r.sumOutLinear, message.normalizeLinear
-	if logarithmic {
-		sumOut, normalize = r.sumOutLog, message.normalizeLog
-	}
-	x, err := sumOut(loop, product, loop.addView(b, b.scope[1:], message.entries))
+	low, high, err := sumOut(loop, product, loop.addView(b, b.scope[1:], message.entries))
 	if err != nil {
-		return false, err
+		return err
 	}
-	logScale := normalize(x)
-	message.shift += logScale
-	r.ways[i] = way{logarithmic, logScale}
-	return message.zero, nil
+	r.ways[i] = way{logarithmic, message.normalize(logarithmic, low, high)}
+	message.shift += r.ways[i].logScale
+	if message.zero {
+		return ErrZero
+	}
+	return nil
 }
 
-// needsLogs reports whether a product of positive entries, one of each table,
-// could leave the range in which float64 is exact.
-func needsLogs(tables []*table) bool {
-	span := 0.0
-	for _, t := range tables {
-		if t.logarithmic {
-			return true
-		}
-		span += t.span + math.Ln2 // the largest entry may be as small as 1/2
-	}
-	return span > safeSpan
-}
-
-// sumOutLinear sums the bucket's own variable out of the product, and returns the result's extent.
-func (r *run) sumOutLinear(l *loop, p *product, message *view) (extent, error) {
+// sumOutLinear sums the bucket's own variable out of the product. low and high are those of the sums: see widen.
+func (r *run) sumOutLinear(l *loop, p *product, message *view) (low, high float64, err error) {
 	block := r.scratch(0, l.block)
-	x := newExtent(false)
-	err := r.eachBlock(l, func() {
+	low = math.Inf(1)
+	err = r.eachBlock(l, func() {
 		sum := message.block(0)
 		empty := true
 		for own := range l.own {
@@ -101,19 +101,18 @@ func (r *run) sumOutLinear(l *loop, p *product, message *view) (extent, error) {
 		}
 		if empty {
 			clear(sum)
-			return
 		}
-		x.addLinear(sum)
+		low, high = widen(low, high, sum, 0)
 	})
-	return x, err
+	return low, high, err
 }
 
 // sumOutLog is sumOutLinear with logarithms.
-func (r *run) sumOutLog(l *loop, p *product, message *view) (extent, error) {
+func (r *run) sumOutLog(l *loop, p *product, message *view) (low, high float64, err error) {
 	block := r.scratch(0, l.block)
 	sum := logSum{top: r.scratch(1, l.block), sum: r.scratch(2, l.block)}
-	x := newExtent(true)
-	err := r.eachBlock(l, func() {
+	low, high = math.Inf(1), math.Inf(-1)
+	err = r.eachBlock(l, func() {
 		sum.reset()
 		for own := range l.own {
 			if p.log(block, own) {
@@ -121,7 +120,7 @@ func (r *run) sumOutLog(l *loop, p *product, message *view) (extent, error) {
 			}
 		}
 		sum.store(message.block(0))
-		x.addLog(message.block(0))
+		low, high = widen(low, high, message.block(0), math.Inf(-1))
 	})
-	return x, err
+	return low, high, err
 }

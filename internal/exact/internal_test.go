@@ -1,6 +1,7 @@
 package exact
 
 import (
+	"container/heap"
 	"context"
 	"math"
 	"math/rand/v2"
@@ -17,7 +18,7 @@ func randomPlan(t *testing.T, rng *rand.Rand, scale float64) *Plan {
 	for v := range card {
 		card[v] = 1 + rng.IntN(4)
 	}
-	return oracle.Must(NewPlan(oracle.RandomNetwork(rng, card, len(card)+rng.IntN(10), 3, scale, 0.1)))(t)
+	return oracle.Must(NewPlan(oracle.RandomNetwork(rng, card, len(card)+rng.IntN(10), 3, scale, 0.1), math.Inf(1)))(t)
 }
 
 // A run takes exactly the memory that its plan forecasts.
@@ -27,7 +28,11 @@ func TestForecastIsExact(t *testing.T) {
 		plan := randomPlan(t, rng, 1)
 		r := newRun(context.Background(), plan, false)
 		chosen := oracle.Must(r.maximize())(t)
-		if got := r.bytes + plan.groupBytes(); got != plan.MaximumBytes || len(chosen) != len(plan.buckets) {
+		got := r.bytes + plan.groupBytes()
+		for _, states := range chosen {
+			got += int64(len(states)) * bytesPerState
+		}
+		if got != plan.MaximumBytes || len(chosen) != len(plan.buckets) {
 			t.Errorf("maximum: %d bytes used, forecast %d", got, plan.MaximumBytes)
 		}
 		for _, marginals := range []bool{false, true} {
@@ -77,7 +82,7 @@ func TestGameKeepsCount(t *testing.T) {
 			card[v] = 1 + rng.IntN(4)
 		}
 		g := randomGame(t, rng, card)
-		for g.queue.Len() > 0 {
+		for g.Len() > 0 {
 			var waiting []int32
 			for v, eliminated := range g.eliminated {
 				if !eliminated {
@@ -91,12 +96,12 @@ func TestGameKeepsCount(t *testing.T) {
 				}
 			}
 			least := slices.MinFunc(waiting, func(v, w int32) int {
-				if g.less(v, w) {
+				if g.Less(g.place[v], g.place[w]) {
 					return -1
 				}
 				return 1
 			})
-			v := g.queue.Pop()
+			v := heap.Pop(g).(int32)
 			if v != least {
 				t.Fatalf("variable %d was taken, want %d", v, least)
 			}
@@ -108,7 +113,7 @@ func TestGameKeepsCount(t *testing.T) {
 func randomGame(t *testing.T, rng *rand.Rand, card []int) *game {
 	t.Helper()
 	neighbours, logCard := interactionGraph(oracle.RandomNetwork(rng, card, 14, 3, 1, 0))
-	return newGame(neighbours, logCard, rule(rng.IntN(4)), nil)
+	return newGame(neighbours, logCard, []rule{minFill, minWeight}[rng.IntN(2)])
 }
 
 // recount counts the fill and weight of v by their definition.

@@ -18,10 +18,10 @@ import (
 // joint state has probability zero, and an error if the score overflows. After ctx is cancelled its error is returned
 // within milliseconds.
 func (p *Plan) Maximize(ctx context.Context) (*Result, error) {
-	if err := p.Check(p.MaximumBytes); err != nil {
+	r, err := p.begin(ctx, p.MaximumBytes)
+	if err != nil {
 		return nil, err
 	}
-	r := newRun(ctx, p, false)
 	choices, err := r.maximize()
 	if err != nil {
 		return nil, err
@@ -46,22 +46,10 @@ const bytesPerState = 4
 // best state of each bucket's own variable for every state of its separator.
 func (r *run) maximize() (all [][]int32, err error) {
 	all = make([][]int32, len(r.plan.buckets))
-	for i := range r.plan.buckets {
-		b := &r.plan.buckets[i]
-		r.messages[i] = r.take(b.entries)
-		r.bytes += int64(b.entries) * bytesPerState
-		if !r.dry {
-			all[i] = make([]int32, b.entries)
-			if err := r.maximizeMessage(i, all[i]); err != nil {
-				return nil, err
-			}
-		}
-		r.groups[i] = nil
-		for _, c := range b.children {
-			r.give(&r.messages[c])
-		}
-	}
-	return all, nil
+	return all, r.eliminate(false, func(i int) error {
+		all[i] = make([]int32, r.plan.buckets[i].entries)
+		return r.maximizeMessage(i, all[i])
+	})
 }
 
 // maximizeMessage fills r.messages[i] and chosen.

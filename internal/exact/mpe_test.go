@@ -46,9 +46,9 @@ var methods = []string{"exact", "trws"}
 func solve(ctx context.Context, n *mrf.Network, method string) (*Result, error) {
 	switch p := must(NewProblem(n)); method {
 	case "exact":
-		return must(NewPlan(n)).Maximize(ctx)
+		return must(NewPlan(n, math.Inf(1))).Maximize(ctx)
 	default:
-		return p.Sequential(ctx, Limits{})
+		return p.Sequential(ctx, 0, 0)
 	}
 }
 
@@ -209,7 +209,7 @@ func TestSubmodular(t *testing.T) {
 		}
 		p := oracle.RandomPairwise(rng, g, card, 2, rapid.SampledFrom([]float64{0, 0.1}).Draw(t, "zeros"))
 		makeSubmodular(p, flipped, rng)
-		r, err := FromPairwise(p).Sequential(t.Context(), Limits{})
+		r, err := FromPairwise(p).Sequential(t.Context(), 0, 0)
 		check(t, p.Network(), r, err)
 		if err == nil && r.Gap() > 1e-3*(1+math.Abs(r.Energy)) {
 			t.Fatalf("a gap of %v at energy %v after %d sweeps", r.Gap(), r.Energy, r.Sweeps)

@@ -16,7 +16,7 @@ import (
 // answer.
 func solve(t *testing.T, n *mrf.Network) *exact.Answer {
 	t.Helper()
-	plan := oracle.Must(exact.NewPlan(n))(t)
+	plan := oracle.Must(exact.NewPlan(n, math.Inf(1)))(t)
 	answer := oracle.Must(plan.Run(context.Background(), true))(t)
 	for i, row := range answer.Marginals {
 		sum := 0.0
@@ -92,7 +92,7 @@ func factorsOf(t *testing.T, n *mrf.Network) [][]float64 {
 	for _, f := range n.Factors {
 		shape.Factors = append(shape.Factors, mrf.Factor{Scope: f.Scope, LogTable: make([]float64, len(f.LogTable))})
 	}
-	plan := oracle.Must(exact.NewPlan(shape))(t)
+	plan := oracle.Must(exact.NewPlan(shape, math.Inf(1)))(t)
 	answer := oracle.Must(plan.On(n).RunFactors(context.Background()))(t)
 	return answer.Factors
 }

@@ -1,6 +1,7 @@
 package exact
 
 import (
+	"container/heap"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -34,37 +35,40 @@ type elimination struct {
 // findOrder plays the elimination game by min-fill, by min-weight and as a sweep, then, where even the cheapest order
 // is costly, by min-fill with ties broken at random, and returns the cheapest order of all.
 //
-// Orders that take more than the given operations are given up on, and so is the
-// search by a rule that takes more than the given number of steps.
-func findOrder(n *mrf.Network, operations float64, most int) *elimination {
+// Orders that take more than the given operations are given up on, and so is, where these are bounded, the search by
+// a rule that takes more than searchBudget.
+func findOrder(n *mrf.Network, operations float64) *elimination {
 	neighbours, logCard := interactionGraph(n)
-	best := newGame(neighbours, logCard, minFill, nil).play(operations, most)
-	steps := best.steps
-	try := func(g *game) {
+	most, steps, best := math.MaxInt, 0, &elimination{largest: math.Inf(1)}
+	if !math.IsInf(operations, 1) {
+		most = searchBudget
+	}
+	try := func(r rule) {
 		bound := operations
 		if best.complete {
 			bound = best.operations
 		}
-		candidate := g.play(bound, most)
+		candidate := newGame(neighbours, logCard, r).play(bound, most)
 		steps += candidate.steps
 		if better(candidate, best) {
 			best = candidate
 		}
 	}
-	try(newGame(neighbours, logCard, minWeight, nil))
+	try(minFill)
+	try(minWeight)
 	// In reverse Cuthill–McKee order a front sweeps across the network, which on grids is far narrower than what greedy
 	// rules find.
-	ties := make([]uint32, len(logCard))
+	ties := make([]float64, len(logCard))
 	for i, v := range numeric.NarrowOrder(neighbours) {
-		ties[v] = uint32(len(ties) - i)
+		ties[v] = float64(len(ties) - i)
 	}
-	try(newGame(neighbours, logCard, sweep, ties))
+	try(func(_ *game, v int32) (float64, float64) { return ties[v], 0 })
 	rng := rand.New(rand.NewPCG(uint64(len(logCard)), 0x0de7)) // any fixed seed does
 	for best.complete && float64(steps) < min(searchBudget, searchFraction*best.operations) {
 		for v := range ties {
-			ties[v] = rng.Uint32()
+			ties[v] = float64(rng.Uint32())
 		}
-		try(newGame(neighbours, logCard, minFillRandom, ties))
+		try(func(g *game, v int32) (float64, float64) { return float64(g.fill[v]), ties[v] })
 	}
 	return best
 }
@@ -105,17 +109,15 @@ func interactionGraph(n *mrf.Network) (neighbours [][]int32, logCard []float64) 
 	return neighbours, logCard
 }
 
-// rule says which variable the elimination game takes next.
-type rule int
+// rule says which variable the elimination game takes next: that of the least first number, then of the least second.
+type rule func(g *game, v int32) (first, second float64)
 
-const (
-	minFill       rule = iota // fewest new edges, then smallest table
-	minWeight                 // smallest table, then fewest new edges
-	minFillRandom             // fewest new edges, then the lowest tie number
-	sweep                     // the lowest tie number
-)
+// minFill takes the variable with the fewest new edges, of these with the smallest table, minWeight the other way round.
+func minFill(g *game, v int32) (fill, weight float64)   { return float64(g.fill[v]), g.weight[v] }
+func minWeight(g *game, v int32) (weight, fill float64) { return g.weight[v], float64(g.fill[v]) }
 
 // game is the state of the elimination game: eliminating a variable joins all its neighbours with each other.
+// It is a heap of the variables that are left, by the rule.
 type game struct {
 	rule       rule
 	neighbours [][]int32 // sorted, with stale ones that are eliminated: see live
@@ -124,19 +126,18 @@ type game struct {
 	logCard    []float64
 	fill       []int     // [variable] edges that its elimination would add
 	weight     []float64 // [variable] log2 of the entries of its joint table
-	tie        []uint32  // [variable] last resort of the rule; nil: all equal
-	queue      *numeric.Queue
+	left       []int32   // the heap
+	place      []int     // [variable] in left, −1 once it has been taken
 	steps      int
 }
 
-// newGame copies the graph, but not the ties.
-func newGame(neighbours [][]int32, logCard []float64, r rule, ties []uint32) *game {
-	g := &game{rule: r, logCard: logCard, tie: ties, neighbours: make([][]int32, len(neighbours)),
-		steps: 1 + len(neighbours)}
-	g.fill, g.stale, g.eliminated = make([]int, len(neighbours)), make([]int, len(neighbours)),
-		make([]bool, len(neighbours))
-	g.weight = slices.Clone(logCard)
+// newGame copies the graph.
+func newGame(neighbours [][]int32, logCard []float64, r rule) *game {
+	n := len(neighbours)
+	g := &game{rule: r, logCard: logCard, neighbours: make([][]int32, n), stale: make([]int, n), eliminated: make([]bool, n),
+		fill: make([]int, n), weight: slices.Clone(logCard), left: make([]int32, n), place: make([]int, n), steps: 1 + n}
 	for v, list := range neighbours {
+		g.left[v], g.place[v] = int32(v), v
 		g.neighbours[v] = slices.Clone(list)
 		g.fill[v] += len(list) * (len(list) - 1) / 2
 		for _, w := range list {
@@ -146,23 +147,42 @@ func newGame(neighbours [][]int32, logCard []float64, r rule, ties []uint32) *ga
 			}
 		}
 	}
-	g.queue = numeric.NewQueue(len(neighbours), g.less)
+	heap.Init(g)
 	return g
 }
 
-// less orders the queue.
-func (g *game) less(v, w int32) bool {
-	switch {
-	case g.rule == minWeight && g.weight[v] != g.weight[w]:
-		return g.weight[v] < g.weight[w]
-	case g.rule != sweep && g.fill[v] != g.fill[w]:
-		return g.fill[v] < g.fill[w]
-	case g.rule == minFill && g.weight[v] != g.weight[w]:
-		return g.weight[v] < g.weight[w]
-	case g.tie != nil && g.tie[v] != g.tie[w]:
-		return g.tie[v] < g.tie[w]
+// Len, Less, Swap, Push and Pop implement heap.Interface.
+func (g *game) Len() int { return len(g.left) }
+
+// Less goes by the rule, and then by the variables' numbers.
+func (g *game) Less(i, j int) bool {
+	v, w := g.left[i], g.left[j]
+	a, b := g.rule(g, v)
+	c, d := g.rule(g, w)
+	return a < c || a == c && (b < d || b == d && v < w)
+}
+
+// Swap keeps the places.
+func (g *game) Swap(i, j int) {
+	g.left[i], g.left[j] = g.left[j], g.left[i]
+	g.place[g.left[i]], g.place[g.left[j]] = i, j
+}
+
+// Push is never called: nothing is put back.
+func (g *game) Push(any) { panic("exact: a variable was put back") }
+
+// Pop takes the last variable.
+func (g *game) Pop() any {
+	v := g.left[len(g.left)-1]
+	g.left, g.place[v] = g.left[:len(g.left)-1], -1
+	return v
+}
+
+// fix moves a variable, unless it has been taken, to its place after its numbers have changed.
+func (g *game) fix(v int32) {
+	if g.place[v] >= 0 {
+		heap.Fix(g, g.place[v])
 	}
-	return v < w
 }
 
 // common calls visit with every element of both sorted lists and returns their number.
@@ -189,8 +209,8 @@ func (g *game) common(a, b []int32, visit func(int32)) int {
 // largestTable, or the steps of the game a number of their own.
 func (g *game) play(bound float64, steps int) *elimination {
 	e := &elimination{}
-	for g.queue.Len() > 0 {
-		v := g.queue.Pop()
+	for g.Len() > 0 {
+		v := heap.Pop(g).(int32)
 		separator := g.live(v)
 		e.order = append(e.order, v)
 		e.separators = append(e.separators, separator)
@@ -226,7 +246,7 @@ func (g *game) eliminate(v int32) {
 		g.fill[a] -= len(g.neighbours[a]) - g.stale[a] - len(list)
 		g.weight[a] -= g.logCard[v]
 		g.stale[a]++
-		g.queue.Fix(a)
+		g.fix(a)
 	}
 }
 
@@ -244,7 +264,7 @@ func (g *game) live(a int32) []int32 {
 func (g *game) join(a, b int32) {
 	shared := g.common(g.live(a), g.live(b), func(w int32) {
 		g.fill[w]--
-		g.queue.Fix(w)
+		g.fix(w)
 	})
 	g.link(a, b, shared)
 	g.link(b, a, shared)
@@ -256,5 +276,5 @@ func (g *game) link(a, b int32, shared int) {
 	g.weight[a] += g.logCard[b]
 	at, _ := slices.BinarySearch(g.neighbours[a], b)
 	g.neighbours[a] = slices.Insert(g.neighbours[a], at, b)
-	g.queue.Fix(a)
+	g.fix(a)
 }

@@ -30,7 +30,7 @@ type Plan struct {
 	// reads about three numbers for each, one with marginals three times that.
 	Operations float64
 	// LowerBound says that the search for an order gave up on a network far beyond any machine, or beyond what
-	// NewPlanWithin was given: the forecasts hold for as far as it got, and the plan cannot be run.
+	// NewPlan was given: the forecasts hold for as far as it got, and the plan cannot be run.
 	LowerBound bool
 
 	// Limit is the number of bytes that a run may use for tables; 0 means DefaultLimit.
@@ -43,24 +43,16 @@ type Plan struct {
 
 // NewPlan chooses an order for the elimination of the network's variables and forecasts its cost, without allocating
 // any table. A network that is not valid is an error; one that is too wide is not, until it is run.
-func NewPlan(n *mrf.Network) (*Plan, error) {
-	return newPlan(n, math.Inf(1), math.MaxInt)
-}
-
-// NewPlanWithin is NewPlan for those who have something else to do with a network on which elimination is not cheap:
-// it gives up, with LowerBound, where all orders that it tries take more than the given operations, or where the
-// search takes more than about a second.
-func NewPlanWithin(n *mrf.Network, operations float64) (*Plan, error) {
-	return newPlan(n, operations, searchBudget)
-}
-
-// newPlan gives up on orders of more operations, and on searches of more steps.
-func newPlan(n *mrf.Network, operations float64, steps int) (*Plan, error) {
+//
+// Those who have something else to do with a network on which elimination is not cheap bound its operations, which
+// are infinite for the others: the search gives up, with LowerBound, where all orders that it tries take more, or
+// where it takes more than about a second.
+func NewPlan(n *mrf.Network, operations float64) (*Plan, error) {
 	if err := n.Validate(); err != nil {
 		return nil, err
 	}
 	n = withoutConstants(n)
-	e := findOrder(n, operations, steps)
+	e := findOrder(n, operations)
 	p := &Plan{Width: e.width, Operations: e.operations, LowerBound: !e.complete, network: n, order: e.order}
 	if !e.complete {
 		p.Bytes = int64(math.Exp2(min(e.largest, 59))) * bytesPerEntry // 2^59 entries are the most an int64 counts
@@ -70,7 +62,10 @@ func newPlan(n *mrf.Network, operations float64, steps int) (*Plan, error) {
 	p.buckets = buildBuckets(n, e)
 	p.PartitionBytes = p.forecast(func(r *run) { _, _ = r.forward(false) })
 	p.Bytes = p.forecast(func(r *run) { _, _ = r.forward(true); _ = r.backward(nil) })
-	p.MaximumBytes = p.forecast(func(r *run) { _, _ = r.maximize() })
+	p.MaximumBytes = p.PartitionBytes // its messages, and the states that were best
+	for i := range p.buckets {
+		p.MaximumBytes += int64(p.buckets[i].entries) * bytesPerState
+	}
 	return p, nil
 }
 

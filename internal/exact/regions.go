@@ -73,7 +73,7 @@ func (r *regionSearch) move(ctx context.Context) (better bool, operations float6
 	r.grow(r.centre())
 	c := r.conditioned()
 	defer r.forget()
-	plan, err := NewPlanWithin(c.Network, regionOperations)
+	plan, err := NewPlan(c.Network, regionOperations)
 	if err != nil || plan.LowerBound {
 		r.size = max(1, r.size*3/4)
 		return false, regionOperations

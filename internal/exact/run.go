@@ -2,7 +2,6 @@ package exact
 
 import (
 	"context"
-	"math"
 	"slices"
 
 	"github.com/blockbp/blockbp/mrf"
@@ -10,7 +9,7 @@ import (
 
 // Answer is the result of a run.
 type Answer struct {
-	// LogZ is the natural logarithm of the partition function, -Inf if every joint state has probability zero.
+	// LogZ is the natural logarithm of the partition function.
 	LogZ float64
 	// Marginals[v][i] is P(x_v = i); nil if not asked for.
 	Marginals [][]float64
@@ -42,26 +41,63 @@ type way struct {
 
 // newRun prepares a run without allocating tables.
 func newRun(ctx context.Context, p *Plan, dry bool) *run {
-	r := &run{ctx: ctx, plan: p, dry: dry}
-	r.groups = make([][]table, len(p.buckets))
-	r.messages = make([]table, len(p.buckets))
-	r.weights = make([]table, len(p.buckets))
-	r.ways = make([]way, len(p.buckets))
-	return r
+	n := len(p.buckets)
+	return &run{ctx: ctx, plan: p, dry: dry, groups: make([][]table, n), messages: make([]table, n),
+		weights: make([]table, n), ways: make([]way, n)}
+}
+
+// begin prepares a run that takes so many bytes of tables.
+func (p *Plan) begin(ctx context.Context, bytes int64) (*run, error) {
+	if err := p.Check(bytes); err != nil {
+		return nil, err
+	}
+	return newRun(ctx, p, false), nil
 }
 
 // Run computes log Z and, if asked, the marginals of all variables.
 //
-// A *TooWideError is returned, before any table is allocated, if the forecast exceeds the limit. If Z = 0 and
-// marginals are asked for, the answer, with LogZ = -Inf, comes together with ErrZero. After ctx is cancelled its
-// error is returned within milliseconds.
+// A *TooWideError is returned, before any table is allocated, if the forecast exceeds the limit, and ErrZero if Z = 0.
+// After ctx is cancelled its error is returned within milliseconds.
 func (p *Plan) Run(ctx context.Context, wantMarginals bool) (*Answer, error) {
-	return p.run(ctx, wantMarginals, false)
+	if wantMarginals {
+		return p.marginals(ctx, nil)
+	}
+	r, err := p.begin(ctx, p.PartitionBytes)
+	if err != nil {
+		return nil, err
+	}
+	logZ, err := r.forward(false)
+	if err != nil {
+		return nil, err
+	}
+	return &Answer{LogZ: logZ}, nil
 }
 
 // RunFactors is Run with the marginals of all variables and of all factors. Those of
 // factors take as much memory as the factors, beside what Bytes forecasts.
-func (p *Plan) RunFactors(ctx context.Context) (*Answer, error) { return p.run(ctx, true, true) }
+func (p *Plan) RunFactors(ctx context.Context) (*Answer, error) {
+	factors := make([][]float64, len(p.network.Factors))
+	for f := range factors {
+		factors[f] = make([]float64, len(p.network.Factors[f].LogTable))
+		if len(p.network.Factors[f].Scope) == 0 {
+			factors[f][0] = 1
+		}
+	}
+	return p.marginals(ctx, factors)
+}
+
+// marginals is Run, which adds those of factors up, too, unless there is no room.
+func (p *Plan) marginals(ctx context.Context, factors [][]float64) (*Answer, error) {
+	r, err := p.begin(ctx, p.Bytes)
+	if err != nil {
+		return nil, err
+	}
+	answer := &Answer{Factors: factors}
+	if answer.LogZ, err = r.forward(true); err != nil {
+		return nil, err
+	}
+	return answer, r.backward(answer)
+}
 
 // On returns the plan for a network that differs from its own in the values of the
 // factors' tables alone. Plans of different networks can run at the same time.
@@ -69,38 +105,6 @@ func (p *Plan) On(n *mrf.Network) *Plan {
 	q := *p
 	q.network = withoutConstants(n)
 	return &q
-}
-
-func (p *Plan) run(ctx context.Context, wantMarginals, wantFactors bool) (*Answer, error) {
-	bytes := p.PartitionBytes
-	if wantMarginals {
-		bytes = p.Bytes
-	}
-	if err := p.Check(bytes); err != nil {
-		return nil, err
-	}
-	r := newRun(ctx, p, false)
-	logZ, err := r.forward(wantMarginals)
-	if err != nil {
-		return nil, err
-	}
-	answer := &Answer{LogZ: logZ}
-	if !wantMarginals {
-		return answer, nil
-	}
-	if math.IsInf(logZ, -1) {
-		return answer, ErrZero
-	}
-	if wantFactors {
-		answer.Factors = make([][]float64, len(p.network.Factors))
-		for f := range answer.Factors {
-			answer.Factors[f] = make([]float64, len(p.network.Factors[f].LogTable))
-			if len(p.network.Factors[f].Scope) == 0 {
-				answer.Factors[f][0] = 1
-			}
-		}
-	}
-	return answer, r.backward(answer)
 }
 
 // bytesPerEntry is the size of a float64, and wasteLimit how many times larger than asked memory used again may be.

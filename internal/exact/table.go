@@ -19,81 +19,44 @@ type table struct {
 	zero        bool    // all entries are zero; nothing else is meaningful then
 }
 
-// extent is the range of a table's positive entries. In logarithmic tables the bounds are logarithms.
-type extent struct{ low, high float64 }
-
-// newExtent is the range of nothing.
-func newExtent(logarithmic bool) extent {
-	if logarithmic {
-		return extent{math.Inf(1), math.Inf(-1)}
-	}
-	return extent{math.Inf(1), 0}
-}
-
-// addLinear takes values into account.
-func (x *extent) addLinear(values []float64) {
-	low, high := x.low, x.high
+// widen takes values into account of the least and the largest that is above zero, or logarithms above −Inf.
+func widen(low, high float64, values []float64, zero float64) (least, largest float64) {
 	for _, v := range values {
 		if v > high {
 			high = v
 		}
-		if v < low && v > 0 {
+		if v < low && v > zero {
 			low = v
 		}
 	}
-	x.low, x.high = low, high
+	return low, high
 }
 
-// addLog takes logarithms into account.
-func (x *extent) addLog(values []float64) {
-	for _, v := range values {
-		if v > x.high {
-			x.high = v
-		}
-		if v < x.low && !math.IsInf(v, -1) {
-			x.low = v
-		}
-	}
-}
-
-// normalizeLinear scales linear entries of extent x so that the largest is in
-// [1/2, 1), exactly, and returns the logarithm of what they were divided by.
-func (t *table) normalizeLinear(x extent) (logScale float64) {
-	if x.high == 0 {
-		t.zero = true
+// normalize scales values so that the largest is in [1/2, 1), exactly, and logarithms so that the largest is 0; these
+// become values where their span allows it. It returns the logarithm of what they were divided by.
+func (t *table) normalize(logarithmic bool, low, high float64) (logScale float64) {
+	if t.zero = high == 0 && !logarithmic || math.IsInf(high, -1); t.zero {
 		return 0
 	}
-	_, exponent := math.Frexp(x.high)
-	if exponent != 0 {
-		scale := math.Ldexp(1, -exponent)
-		for i := range t.entries {
-			t.entries[i] *= scale
+	if !logarithmic {
+		_, exponent := math.Frexp(high)
+		if exponent != 0 {
+			scale := math.Ldexp(1, -exponent)
+			for i := range t.entries {
+				t.entries[i] *= scale
+			}
 		}
+		t.logarithmic, t.span = false, math.Log(high/low)
+		return float64(exponent) * math.Ln2
 	}
-	t.logarithmic = false
-	t.span = math.Log(x.high / x.low)
-	return float64(exponent) * math.Ln2
-}
-
-// normalizeLog subtracts the maximum from logarithmic entries of extent x and
-// returns it. Where the span allows it the entries become linear.
-func (t *table) normalizeLog(x extent) (logScale float64) {
-	if math.IsInf(x.high, -1) {
-		t.zero = true
-		return 0
-	}
-	t.logarithmic = true
-	t.span = x.high - x.low
+	t.span = high - low
+	t.logarithmic = t.span > safeSpan
 	for i := range t.entries {
-		t.entries[i] -= x.high
-	}
-	if t.span <= safeSpan {
-		t.logarithmic = false
-		for i, v := range t.entries {
-			t.entries[i] = math.Exp(v)
+		if t.entries[i] -= high; !t.logarithmic {
+			t.entries[i] = math.Exp(t.entries[i])
 		}
 	}
-	return x.high
+	return high
 }
 
 // toLog makes the entries logarithms.

@@ -1,6 +1,7 @@
 package exact
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -10,27 +11,14 @@ import (
 	"github.com/blockbp/blockbp/mrf"
 )
 
-// Limits say when TRWS stops.
-type Limits struct {
-	// Tolerance is the share of 1 + |bound| by which the bound must rise in
-	// stallSweeps sweeps for the iteration to go on; 0 means DefaultTolerance.
-	Tolerance float64
-	// MaxSweeps bounds the number of sweeps; 0 means DefaultMaxSweeps.
-	MaxSweeps int
-}
-
-// The defaults: the bound to about nine digits, and as many sweeps as hard networks take to get there.
-const (
-	DefaultTolerance = 1e-9
-	DefaultMaxSweeps = 4000
-)
-
 // stallSweeps is over how many sweeps the rise of the bound is measured: it can
 // stand still for some while messages travel across the network.
 const stallSweeps = 20
 
 // Sequential runs TRW-S (Kolmogorov 2006) with decoding and local search until the best state found is proved
-// optimal, the bound stops rising, or the limits or ctx end it.
+// optimal, the bound rises in stallSweeps sweeps by no more than a tolerance times 1 + |bound|, or so many sweeps or
+// ctx end it. 0 stands for a tolerance of 1e-9, the bound to about nine digits, and for 4000 sweeps, as many as hard
+// networks take to get there.
 //
 // In the order of the nodes every edge has a smaller and a larger end. n_s is the larger one of the numbers of edges
 // from s to smaller nodes and to larger ones. The network is thus covered by chains that ascend in the order, n_s of
@@ -51,13 +39,8 @@ const stallSweeps = 20
 //
 // Errors are ErrZero where hard zeros contradict each other in a way that is seen
 // at once, *NotFoundError, and potentials that overflow.
-func (p *Problem) Sequential(ctx context.Context, limits Limits) (*Result, error) {
-	if limits.Tolerance == 0 {
-		limits.Tolerance = DefaultTolerance
-	}
-	if limits.MaxSweeps == 0 {
-		limits.MaxSweeps = DefaultMaxSweeps
-	}
+func (p *Problem) Sequential(ctx context.Context, tolerance float64, maxSweeps int) (*Result, error) {
+	tolerance, maxSweeps = cmp.Or(tolerance, 1e-9), cmp.Or(maxSweeps, 4000)
 	if _, err := p.Pairwise(); err != nil {
 		return nil, err
 	}
@@ -67,7 +50,7 @@ func (p *Problem) Sequential(ctx context.Context, limits Limits) (*Result, error
 	}
 	s := newSequential(p, possible)
 	r := &Result{}
-	var watch stall
+	var bounds []float64 // after each sweep
 	bound := math.Inf(1)
 	for more := true; more; {
 		forward := r.Sweeps%2 == 0
@@ -76,9 +59,11 @@ func (p *Problem) Sequential(ctx context.Context, limits Limits) (*Result, error
 			return nil, fmt.Errorf("exact: the bound is computed as %v in sweep %d: potentials are too large to be added up; "+
 				"subtract a constant from each table", bound, r.Sweeps)
 		}
+		bounds = append(bounds, bound)
+		before := r.Sweeps - stallSweeps
+		r.Converged = before >= 0 && bounds[before]-bound <= tolerance*(1+math.Abs(bound))
 		r.Sweeps++
-		r.Converged = watch.stalled(bound, limits.Tolerance)
-		more = !r.Converged && r.Sweeps < limits.MaxSweeps && ctx.Err() == nil
+		more = !r.Converged && r.Sweeps < maxSweeps && ctx.Err() == nil
 		if r.Sweeps <= decodeFirst || r.Sweeps%decodeEvery == 0 || !more {
 			s.consider(ctx, !forward)
 			r.Optimal = s.closes(bound)
@@ -104,21 +89,6 @@ const (
 	decodeFirst = 10
 	decodeEvery = 7
 )
-
-// stall watches the bounds of the last stallSweeps sweeps.
-type stall struct {
-	bounds [stallSweeps]float64 // as a ring
-	count  int
-}
-
-// stalled takes a bound into account and reports whether the last ones have not fallen by more than the tolerance.
-func (s *stall) stalled(bound, tolerance float64) bool {
-	old := &s.bounds[s.count%stallSweeps]
-	s.count++
-	stalled := s.count > stallSweeps && *old-bound <= tolerance*(1+math.Abs(bound))
-	*old = bound
-	return stalled
-}
 
 // roundingShare is the share of the sizes of all numbers that were added up below which the difference of two sums is
 // rounding: some thousand times what one addition rounds by.

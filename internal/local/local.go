@@ -363,12 +363,7 @@ func plan(in *crf.Instance, i int, most float64) (plan *exact.Plan, err error) {
 	if entries := largestEdge(in); entries > mostEntries {
 		return nil, refuse(in, i, "has too many states", "%.6g joint states of an edge, of at most %d", entries, mostEntries)
 	}
-	if math.IsInf(most, 1) {
-		plan, err = exact.NewPlan(shapeOf(in))
-	} else {
-		plan, err = exact.NewPlanWithin(shapeOf(in), most)
-	}
-	if err != nil {
+	if plan, err = exact.NewPlan(shapeOf(in), most); err != nil {
 		return nil, fmt.Errorf("learn: instance %d (%s): %w", i, in.Name, err)
 	}
 	plan.Limit = math.MaxInt64 // Settings.Memory decides
