@@ -54,12 +54,9 @@ func diagnose(ctx context.Context, draws *drawStore, c *mrf.Conditioned, first [
 	}
 	d.Enough = length >= leastDraws
 	constant := make([]bool, n)
-	err := parallel.Each(ctx, (n+diagnosedTogether-1)/diagnosedTogether, threads, func(part int) {
-		j := newNodeJudge(draws, first, length)
-		for s := part * diagnosedTogether; s < min(n, (part+1)*diagnosedTogether); s++ {
-			v := c.Variable[s]
-			d.RHat[v], d.ESS[v], constant[s] = j.node(s, c.Network.Card[s], d.Enough)
-		}
+	err := parallel.Each(ctx, n, threads, func(s int) {
+		v := c.Variable[s]
+		d.RHat[v], d.ESS[v], constant[s] = newNodeJudge(draws, first, length).node(s, c.Network.Card[s], d.Enough)
 	})
 	if err != nil {
 		return nil, err
@@ -78,10 +75,7 @@ func diagnose(ctx context.Context, draws *drawStore, c *mrf.Conditioned, first [
 	return d, nil
 }
 
-// diagnosedTogether is how many nodes one goroutine judges before it takes others.
-const diagnosedTogether = 64
-
-// nodeJudge has the scratch to judge one node after another.
+// nodeJudge judges a node.
 type nodeJudge struct {
 	draws  *drawStore
 	start  []int     // [sequences] first draw of each half of a chain

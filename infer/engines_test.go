@@ -30,7 +30,7 @@ func TestEnginesAgreeOnTrees(t *testing.T) {
 			if r.Bound != counting.Exact || !(math.Abs(r.LogZ-want.LogZ) <= 1e-10*(1+math.Abs(want.LogZ))) {
 				t.Fatalf("%s: %s %.14g, elimination gives %.14g", counts.Name, r.Bound, r.LogZ, want.LogZ)
 			}
-			for s, marginal := range r.nodeMarginals() {
+			for s, marginal := range r.Marginals {
 				for i, x := range marginal {
 					if !(math.Abs(x-want.Marginals[s][i]) <= 1e-10) {
 						t.Fatalf("%s: P(x_%d = %d) is %v, elimination gives %v", counts.Name, s, i, x, want.Marginals[s][i])

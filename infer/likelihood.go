@@ -130,19 +130,18 @@ func (p *Predictor) logZ(
 	ctx context.Context, r *inferred, in *crf.Instance, clamp []int32,
 ) (float64, counting.Bound, error) {
 	if r.exact != nil {
-		return r.exact.logZ, counting.Exact, nil
+		return r.exact.LogZ, counting.Exact, nil
 	}
-	block := &r.whole.Blocks[0]
 	facts := r.net.Counting.Facts
 	upper := facts.Certified && facts.Bound == counting.Upper // a dual value bounds at any messages
 	if !upper && facts.Bound != counting.None && r.outcome.Residual > provenTolerance {
 		var err error
 		limits := bp.Limits{Tolerance: provenTolerance, MaxSweeps: p.Limits.resolved().MaxSweeps, Accelerated: true}
-		if r.outcome, err = p.workspace.Iterate(ctx, r.net, r.state, block, limits); err != nil {
+		if r.outcome, err = p.workspace.Iterate(ctx, r.net, r.state, r.block, limits); err != nil {
 			return 0, counting.None, err
 		}
 	}
-	values, err := p.workspace.Evaluate(r.net, r.state, block, false)
+	values, err := p.workspace.Evaluate(r.net, r.state, r.block, false)
 	if err != nil {
 		return 0, counting.None, err
 	}

@@ -108,8 +108,9 @@ func (o *Options) propagate(ctx context.Context, n *mrf.Network, marginals bool)
 	}
 	r := end.Result // a copy, which lets go of the messages
 	r.Auxiliary = reduced.numAuxiliary()
-	if marginals {
-		r.Marginals = reduced.conditioned.Marginals(end.nodeMarginals())
+	free := r.Marginals
+	if r.Marginals = nil; marginals {
+		r.Marginals = reduced.conditioned.Marginals(free)
 	}
 	return &r, nil
 }

@@ -81,15 +81,9 @@ func (p *Predictor) Predict(ctx context.Context, in *crf.Instance, clamp []int32
 type inferred struct {
 	net     *bp.Net
 	state   *bp.State
-	whole   *partition.Partition // of the nodes that are free
+	block   *partition.Block // of the nodes that are free
 	outcome bp.Outcome
-	exact   *exactly // instead of all of this
-}
-
-// exactly is the exact answer for an instance.
-type exactly struct {
-	logZ      float64
-	marginals [][]float64
+	exact   *exact.Answer // instead of all of this
 }
 
 // exactBytes bounds the tables of elimination for an instance: what they take, and the
@@ -110,7 +104,8 @@ func (p *Predictor) eliminate(ctx context.Context, in *crf.Instance, clamp []int
 	if err != nil {
 		return nil, err
 	}
-	return &inferred{exact: &exactly{answer.LogZ, given.Marginals(answer.Marginals)}}, nil
+	answer.Marginals = given.Marginals(answer.Marginals)
+	return &inferred{exact: answer}, nil
 }
 
 func (p *Predictor) infer(ctx context.Context, in *crf.Instance, clamp []int32) (*inferred, error) {
@@ -144,7 +139,7 @@ func (p *Predictor) infer(ctx context.Context, in *crf.Instance, clamp []int32) 
 		return nil, err
 	}
 	p.state.Fit(net)
-	r := &inferred{net: net, state: &p.state, whole: whole}
+	r := &inferred{net: net, state: &p.state, block: block}
 	limits := p.Limits.resolved()
 	limits.Beliefs, p.workspace.Threads = p.Settled, p.Threads
 	if r.outcome, err = p.workspace.Iterate(ctx, net, r.state, block, limits); err != nil {
@@ -193,8 +188,8 @@ func evidenceOf(held []int32) map[int]int {
 func (r *inferred) collect() *Beliefs {
 	b := &Beliefs{NodeAt: []int{0}, Outcome: newOutcome(r.outcome)}
 	if r.exact != nil {
-		b.Node, b.Converged = slices.Concat(r.exact.marginals...), true
-		for s, marginal := range r.exact.marginals {
+		b.Node, b.Converged = slices.Concat(r.exact.Marginals...), true
+		for s, marginal := range r.exact.Marginals {
 			b.NodeAt = append(b.NodeAt, b.NodeAt[s]+len(marginal))
 		}
 	} else {

@@ -3,20 +3,21 @@ package infer
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/mrf"
 )
 
-// fixedPoint is where belief propagation on a network with explicit tables ended.
+// fixedPoint is where belief propagation on a network with explicit tables ended, with the marginals of all its nodes.
 type fixedPoint struct {
 	Result
-	network   *mrf.Pairwise
 	net       *bp.Net
 	state     *bp.State
-	whole     *partition.Partition
+	block     *partition.Block
 	workspace bp.Workspace
 }
 
@@ -40,54 +41,39 @@ func propagate(
 	if math.IsInf(p.Constant, -1) {
 		return nil, zeroAt(errConstant)
 	}
-	r := &fixedPoint{Result: Result{Method: Propagation, Counting: counting}, network: p, net: net,
-		state: bp.NewState(net), whole: partition.Whole(p.Graph)}
-	block := &r.whole.Blocks[0]
-	if err := r.load(); err != nil {
+	r := &fixedPoint{Result: Result{Method: Propagation, Counting: counting}, net: net, state: bp.NewState(net),
+		block: &partition.Whole(p.Graph).Blocks[0]}
+	m := p.Graph.NumEdges()
+	r.workspace.Potentials = ground.Potentials{ // Prepare exponentiates tables in place
+		Node: slices.Clone(p.Node), NodeAt: p.NodeAt, Table: slices.Clone(p.Edge), EdgeAt: p.EdgeAt[:m], NumTables: m,
+		Forbidding: true,
+	}
+	if err := r.workspace.Prepare(net, r.block); err != nil {
 		return nil, explain(err, p)
 	}
 	r.workspace.Threads = limits.threads
-	outcome, err := r.workspace.Iterate(ctx, net, r.state, block, limits.resolved())
+	outcome, err := r.workspace.Iterate(ctx, net, r.state, r.block, limits.resolved())
 	if err != nil {
 		return nil, explain(err, p)
 	}
-	r.Outcome = newOutcome(outcome)
+	values, err := r.workspace.Evaluate(net, r.state, r.block, true)
+	if err != nil {
+		return nil, explain(err, p)
+	}
+	r.Outcome, r.Gap = newOutcome(outcome), math.NaN()
 	r.Stationary = outcome.Converged && !counting.Facts.Convex
-	values, err := r.workspace.Evaluate(net, r.state, block, true)
-	if err != nil {
-		return nil, explain(err, p)
+	r.LogZ, r.Bound = judge(counting.Facts, values, r.Outcome)
+	if counting.Facts.Certified {
+		r.Gap = r.LogZ - values.Primal
 	}
-	r.judge(values)
-	if math.IsNaN(r.LogZ) || math.IsInf(r.LogZ, 0) {
+	if r.LogZ += p.Constant; math.IsNaN(r.LogZ) || math.IsInf(r.LogZ, 0) {
 		return nil, tooLarge(r.LogZ)
 	}
+	for s, k := range p.Card {
+		r.Marginals = append(r.Marginals, make([]float64, k))
+		net.Belief(r.Marginals[s], r.state, int32(s))
+	}
 	return r, nil
-}
-
-// load copies the tables into the workspace, which exponentiates them in place.
-func (r *fixedPoint) load() error {
-	pot := &r.workspace.Potentials
-	pot.Node = append(pot.Node[:0], r.network.Node...)
-	pot.NodeAt = append(pot.NodeAt[:0], r.network.NodeAt...)
-	pot.Table = append(pot.Table[:0], r.network.Edge...)
-	pot.EdgeAt, pot.TableID = pot.EdgeAt[:0], pot.TableID[:0]
-	block := &r.whole.Blocks[0]
-	for q, e := range block.Edges {
-		pot.EdgeAt = append(pot.EdgeAt, r.network.EdgeAt[e])
-		pot.TableID = append(pot.TableID, int32(q))
-	}
-	pot.NumTables, pot.Forbidding = len(block.Edges), true
-	return r.workspace.Prepare(r.net, block)
-}
-
-// judge turns the values into an answer that claims no more than is known.
-func (r *fixedPoint) judge(v bp.Values) {
-	r.LogZ, r.Bound = judge(r.Counting.Facts, v, r.Outcome)
-	r.Gap = math.NaN()
-	if r.Counting.Facts.Certified {
-		r.Gap = r.LogZ - v.Primal
-	}
-	r.LogZ += r.network.Constant
 }
 
 // judge returns what a log-partition function is taken to be, and how it compares with the truth:
@@ -104,14 +90,4 @@ func judge(facts counting.Facts, v bp.Values, outcome Outcome) (logZ float64, bo
 		bound = counting.None
 	}
 	return v.FreeEnergy, bound
-}
-
-// nodeMarginals returns the belief of every node over its states.
-func (r *fixedPoint) nodeMarginals() [][]float64 {
-	marginals := make([][]float64, len(r.network.Card))
-	for s := range marginals {
-		marginals[s] = make([]float64, r.network.Card[s])
-		r.net.Belief(marginals[s], r.state, int32(s))
-	}
-	return marginals
 }

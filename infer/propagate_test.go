@@ -112,7 +112,7 @@ func TestFirstSweepProvesNothing(t *testing.T) {
 		Node: []float64{0, 0, 0, 0, 1, -1}, Edge: []float64{0.5, 0, 0, 0.5, 0.5, 0, 0, 0.5}}
 	r := must(beliefPropagation(context.Background(), p, counting.Bethe(g), DefaultLimits))
 	nodes, _ := oracle.Marginals(p)
-	compare(t, "node", r.nodeMarginals(), nodes, 1e-10)
+	compare(t, "node", r.Marginals, nodes, 1e-10)
 	if !r.Outcome.Converged || r.Outcome.Sweeps < 2 {
 		t.Errorf("outcome %+v", r.Outcome)
 	}
@@ -168,11 +168,10 @@ func TestSumsThatOverflow(t *testing.T) {
 // edgeMarginals returns the belief of every edge, row-major with the state of
 // its first end slow.
 func (r *fixedPoint) edgeMarginals() ([][]float64, error) {
-	block := &r.whole.Blocks[0]
-	marginals := make([][]float64, len(block.Edges))
-	for q, e := range block.Edges {
-		marginals[e] = make([]float64, r.network.EdgeAt[e+1]-r.network.EdgeAt[e])
-		if _, err := r.workspace.EdgeBelief(marginals[e], r.net, r.state, block, q); err != nil {
+	marginals := make([][]float64, len(r.block.Edges))
+	for q, e := range r.block.Edges {
+		marginals[e] = make([]float64, r.net.Card[r.net.Graph.U(e)]*r.net.Card[r.net.Graph.V(e)])
+		if _, err := r.workspace.EdgeBelief(marginals[e], r.net, r.state, r.block, q); err != nil {
 			return nil, err
 		}
 	}

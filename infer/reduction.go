@@ -44,24 +44,6 @@ func reduce(n *mrf.Network, evidence map[int]int, check func(*mrf.Network) error
 	return r, nil
 }
 
-// reducePairwise is reduce for Gibbs sampling, to which auxiliary variables are no use, and refuses larger factors:
-// the hard zeros that tie such a variable keep single variables from changing.
-func reducePairwise(n *mrf.Network, evidence map[int]int, check func(*mrf.Network) error) (*reduction, error) {
-	for f := range n.Factors {
-		scope, free := n.Factors[f].Scope, 0
-		for _, v := range scope {
-			if _, observed := evidence[v]; !observed {
-				free++
-			}
-		}
-		if free > 2 {
-			return nil, unsuitedError{fmt.Errorf("factor %d joins %d variables %v, %d of them without evidence: Gibbs "+
-				"sampling takes at most 2", f, len(scope), scope, free)}
-		}
-	}
-	return reduce(n, evidence, check)
-}
-
 // condition checks a network and fixes its observed variables.
 func condition(n *mrf.Network, evidence map[int]int) (*mrf.Conditioned, error) {
 	if err := n.Validate(); err != nil {

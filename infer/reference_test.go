@@ -51,7 +51,7 @@ func TestReferenceModels(t *testing.T) {
 				if math.Abs(got.LogZ-want.LogZ) > tolerance*math.Max(1, math.Abs(want.LogZ)) {
 					t.Errorf("log Z = %.13f, want %.13f", got.LogZ, want.LogZ)
 				}
-				compare(t, "node", got.nodeMarginals(), want.Nodes, tolerance)
+				compare(t, "node", got.Marginals, want.Nodes, tolerance)
 				edges := oracle.Must(got.edgeMarginals())(t)
 				if want.Edges != nil {
 					compare(t, "edge", edges, want.Edges, tolerance)

@@ -153,9 +153,6 @@ func (t *tally) add(n int) {
 	t.report(t.done, t.total)
 }
 
-// drawsTogether is how many independent draws one goroutine makes before it takes others.
-const drawsTogether = 16
-
 // sampleExactly makes independent draws, each with a source of its own.
 func sampleExactly(ctx context.Context, n *mrf.Network, options *SampleOptions) (*Samples, error) {
 	given, err := condition(n, options.Evidence)
@@ -188,14 +185,11 @@ func sampleExactly(ctx context.Context, n *mrf.Network, options *SampleOptions) 
 	}
 	seed := options.mixedSeed()
 	done := &tally{total: count, report: options.Progress}
-	err = parallel.Each(ctx, (count+drawsTogether-1)/drawsTogether, options.Threads, func(part int) {
+	err = parallel.Each(ctx, count, options.Threads, func(i int) {
 		x := make([]int32, len(card))
-		from, to := part*drawsTogether, min(count, (part+1)*drawsTogether)
-		for i := from; i < to && ctx.Err() == nil; i++ {
-			f.Draw(x, stream(seed, uint64(i), 0))
-			s.draws.put(i, x)
-		}
-		done.add(to - from)
+		f.Draw(x, stream(seed, uint64(i), 0))
+		s.draws.put(i, x)
+		done.add(1)
 	})
 	if err != nil {
 		return nil, err
@@ -205,7 +199,14 @@ func sampleExactly(ctx context.Context, n *mrf.Network, options *SampleOptions) 
 
 // sampleChains keeps draws of chains.
 func sampleChains(ctx context.Context, n *mrf.Network, options *SampleOptions) (*Samples, error) {
-	r, err := reducePairwise(n, options.Evidence, func(left *mrf.Network) error {
+	r, err := reduce(n, options.Evidence, func(left *mrf.Network) error {
+		// Auxiliary variables are no use: the hard zeros that tie them keep single variables from changing.
+		for f := range left.Factors {
+			if scope, free := n.Factors[f].Scope, len(left.Factors[f].Scope); free > 2 {
+				return unsuitedError{fmt.Errorf("factor %d joins %d variables %v, %d of them without evidence: Gibbs "+
+					"sampling takes at most 2", f, len(scope), scope, free)}
+			}
+		}
 		return options.check(sizesOf(left), options.Chains)
 	})
 	if err != nil {

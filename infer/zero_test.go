@@ -118,8 +118,8 @@ func TestLargeFactors(t *testing.T) {
 				want, _ := oracle.NetworkMarginals(c.Network)
 				for v := range want {
 					for i, p := range want[v] {
-						if math.Abs(got.nodeMarginals()[v][i]-p) > 1e-8 {
-							t.Fatalf("P(x_%d = %d) is %v, want %v", v, i, got.nodeMarginals()[v][i], p)
+						if math.Abs(got.Marginals[v][i]-p) > 1e-8 {
+							t.Fatalf("P(x_%d = %d) is %v, want %v", v, i, got.Marginals[v][i], p)
 						}
 					}
 				}

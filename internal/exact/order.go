@@ -112,7 +112,8 @@ func interactionGraph(n *mrf.Network) (neighbours [][]int32, logCard []float64) 
 // rule says which variable the elimination game takes next: that of the least first number, then of the least second.
 type rule func(g *game, v int32) (first, second float64)
 
-// minFill takes the variable with the fewest new edges, of these with the smallest table, minWeight the other way round.
+// minFill takes the variable with the fewest new edges, of these that with the smallest table, minWeight the other way
+// round.
 func minFill(g *game, v int32) (fill, weight float64)   { return float64(g.fill[v]), g.weight[v] }
 func minWeight(g *game, v int32) (weight, fill float64) { return g.weight[v], float64(g.fill[v]) }
 
@@ -134,8 +135,9 @@ type game struct {
 // newGame copies the graph.
 func newGame(neighbours [][]int32, logCard []float64, r rule) *game {
 	n := len(neighbours)
-	g := &game{rule: r, logCard: logCard, neighbours: make([][]int32, n), stale: make([]int, n), eliminated: make([]bool, n),
-		fill: make([]int, n), weight: slices.Clone(logCard), left: make([]int32, n), place: make([]int, n), steps: 1 + n}
+	g := &game{rule: r, logCard: logCard, neighbours: make([][]int32, n), stale: make([]int, n),
+		eliminated: make([]bool, n), fill: make([]int, n), weight: slices.Clone(logCard), left: make([]int32, n),
+		place: make([]int, n), steps: 1 + n}
 	for v, list := range neighbours {
 		g.left[v], g.place[v] = int32(v), v
 		g.neighbours[v] = slices.Clone(list)
