@@ -89,33 +89,9 @@ func (z *sizes) network() float64 {
 	return double*(z.states+z.pairs) + nodeBytes*z.nodes + edgeBytes*z.edges
 }
 
-// propagation is what belief propagation on tables of its own takes.
+// propagation is what belief propagation on tables of its own takes, with the marginals of all variables.
 func (z *sizes) propagation() float64 {
-	return double * (2*z.states + z.pairs + z.messages + 6*float64(z.mostStates) + 3*z.mostPairs)
-}
-
-// marginals are those of all variables.
-func (z *sizes) marginals() float64 { return double*z.states + 3*double*z.nodes }
-
-// check refuses a network, given evidence, on which the method would take more memory than
-// it may. Exact looks after itself.
-func (o *Options) check(n *mrf.Network, marginals bool) error {
-	z := sizesOf(n)
-	bytes := z.network()
-	if marginals {
-		bytes += z.marginals()
-	}
-	switch o.Method {
-	case Propagation:
-		bytes += z.propagation()
-	default: // of MostProbable
-		bytes += double * (z.messages + z.states)
-	}
-	what := "inference"
-	if o.Method != "" {
-		what += " by " + string(o.Method)
-	}
-	return tooMuch(what, bytes, o.Memory, z.reason())
+	return double * (3*z.states + 3*z.nodes + z.pairs + z.messages + 6*float64(z.mostStates) + 3*z.mostPairs)
 }
 
 // check names the first option that cannot be used, defaults included, and refuses draws of a
@@ -137,6 +113,7 @@ func (o *SampleOptions) check(z *sizes, chains int) error {
 	return tooMuch("sampling", draws+network+together, o.Memory, reason)
 }
 
+// tooMuch refuses what would take more memory than it may. Exact looks after itself.
 func tooMuch(what string, bytes float64, allowed int64, reason string) error {
 	if err, ok := memory.Check(what, bytes, allowed).(*memory.Error); ok {
 		err.Reason = reason
@@ -158,7 +135,7 @@ func (p *Predictor) Bytes(in *crf.Instance) (float64, error) {
 		all, distinct := ground.Entries(in)
 		tables.pairs = distinct + min(all, distinct*float64(max(1, numbers.Classes)))
 	}
-	bytes := tables.propagation() + z.marginals() + nodeBytes*z.nodes + edgeBytes*z.edges
+	bytes := tables.propagation() + nodeBytes*z.nodes + edgeBytes*z.edges
 	if p.Settled > 0 { // beliefs of the sweep before, three numbers of every node, and its stretch
 		bytes += double * (z.states + 3.5*z.nodes)
 	}

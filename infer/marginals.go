@@ -85,7 +85,10 @@ func (o Options) infer(ctx context.Context, n *mrf.Network, marginals bool) (*Re
 
 // propagate is the method Propagation.
 func (o *Options) propagate(ctx context.Context, n *mrf.Network, marginals bool) (*Result, error) {
-	reduced, err := reduce(n, o.Evidence, func(left *mrf.Network) error { return o.check(left, marginals) })
+	reduced, err := reduce(n, o.Evidence, func(left *mrf.Network) error {
+		z := sizesOf(left)
+		return tooMuch("inference by bp", z.network()+z.propagation(), o.Memory, z.reason())
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -47,11 +47,6 @@ func (o *Options) mostProbable(ctx context.Context, n *mrf.Network) (*State, err
 	if err != nil {
 		return nil, err
 	}
-	if o.Method != Exact {
-		if err := o.check(c.Network, false); err != nil {
-			return nil, err
-		}
-	}
 	problem, err := exact.NewProblem(c.Network)
 	if err != nil {
 		return nil, err
@@ -79,6 +74,11 @@ func (o *Options) solve(ctx context.Context, problem *exact.Problem, c *mrf.Cond
 		r, err := plan.Maximize(ctx)
 		return state(Exact, r, err)
 	}, func() (*State, error) {
+		z := sizesOf(problem.Network())
+		bytes := z.network() + double*(z.messages+z.states)
+		if err := tooMuch("inference by trws", bytes, o.Memory, z.reason()); err != nil {
+			return nil, err
+		}
 		r, err := problem.Sequential(ctx, o.Limits.Tolerance, o.Limits.MaxSweeps)
 		return state(TRWS, r, err)
 	})
