@@ -47,15 +47,12 @@ func (o *Options) mostProbable(ctx context.Context, n *mrf.Network) (*State, err
 	if err != nil {
 		return nil, err
 	}
-	problem, err := exact.NewProblem(c.Network)
-	if err != nil {
-		return nil, err
-	}
-	return o.solve(ctx, problem, c)
+	return o.solve(ctx, c.Network, nil, c)
 }
 
-// solve finds a most probable state of a problem, which is that of c.
-func (o *Options) solve(ctx context.Context, problem *exact.Problem, c *mrf.Conditioned) (*State, error) {
+// solve finds a most probable state of n, of which p is the pairwise form, if it is there, and which is that of c, if
+// there is evidence.
+func (o *Options) solve(ctx context.Context, n *mrf.Network, p *mrf.Pairwise, c *mrf.Conditioned) (*State, error) {
 	state := func(method Method, r *exact.Result, err error) (*State, error) {
 		if err != nil {
 			return nil, err
@@ -67,19 +64,19 @@ func (o *Options) solve(ctx context.Context, problem *exact.Problem, c *mrf.Cond
 			Optimal: r.Optimal, Converged: r.Converged, Sweeps: r.Sweeps}, nil
 	}
 	s, notExact, err := follow(o.Method, TRWS, func() (*State, error) {
-		plan, err := newPlan(problem.Network(), o.Method, cmp.Or(o.operations, quickOperations), o.Memory)
+		plan, err := newPlan(n, o.Method, cmp.Or(o.operations, quickOperations), o.Memory)
 		if err != nil {
 			return nil, err
 		}
 		r, err := plan.Maximize(ctx)
 		return state(Exact, r, err)
 	}, func() (*State, error) {
-		z := sizesOf(problem.Network())
+		z := sizesOf(n)
 		bytes := z.network() + double*(z.messages+z.states)
 		if err := tooMuch("inference by trws", bytes, o.Memory, z.reason()); err != nil {
 			return nil, err
 		}
-		r, err := problem.Sequential(ctx, o.Limits.Tolerance, o.Limits.MaxSweeps)
+		r, err := exact.Sequential(ctx, n, p, o.Limits.Tolerance, o.Limits.MaxSweeps)
 		return state(TRWS, r, err)
 	})
 	if err != nil {

@@ -169,7 +169,7 @@ func (p *Predictor) beliefs(ctx context.Context, r *inferred, in *crf.Instance, 
 func mostProbable(ctx context.Context, p *mrf.Pairwise, held []int32, limits Limits) (*State, error) {
 	o := Options{Limits: limits, Evidence: evidenceOf(held)}
 	if len(o.Evidence) == 0 {
-		return o.solve(ctx, exact.FromPairwise(p), nil)
+		return o.solve(ctx, p.Network(), p, nil)
 	}
 	return o.mostProbable(ctx, p.Network())
 }

@@ -18,7 +18,7 @@ type reduction struct {
 
 	original    *mrf.Network
 	conditioned *mrf.Conditioned
-	problem     *exact.Problem
+	factorOf    []int // of the auxiliary variables
 }
 
 // reduce brings n, given evidence, into pairwise form. Factors that join more than two unobserved variables become
@@ -35,10 +35,7 @@ func reduce(n *mrf.Network, evidence map[int]int, check func(*mrf.Network) error
 		return nil, err
 	}
 	r := &reduction{original: n, conditioned: conditioned}
-	if r.problem, err = exact.NewProblem(conditioned.Network); err != nil {
-		return nil, err
-	}
-	if r.pairwise, err = r.problem.Pairwise(); err != nil {
+	if r.pairwise, r.factorOf, err = exact.Pairwise(conditioned.Network); err != nil {
 		return nil, unsuitedError{err}
 	}
 	return r, nil
@@ -81,6 +78,6 @@ func (r *reduction) nameOf(node int32) string {
 	if variables := r.conditioned.Variable; int(node) < len(variables) {
 		return fmt.Sprintf("variable %d", variables[node])
 	}
-	f := r.problem.FactorOf[int(node)-len(r.conditioned.Variable)]
+	f := r.factorOf[int(node)-len(r.conditioned.Variable)]
 	return fmt.Sprintf("factor %d on variables %v", f, r.original.Factors[f].Scope)
 }

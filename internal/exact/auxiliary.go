@@ -11,6 +11,17 @@ import (
 // maxAuxiliaryEntries bounds the entries of all tables that WithAuxiliary makes: 2 GiB.
 const maxAuxiliaryEntries = 1 << 28
 
+// Pairwise is the pairwise form of a valid network: its variables, and then the auxiliary ones, which stand for the
+// factors factorOf.
+func Pairwise(n *mrf.Network) (p *mrf.Pairwise, factorOf []int, err error) {
+	with, factorOf, err := WithAuxiliary(n)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err = with.Pairwise()
+	return p, factorOf, err
+}
+
 // WithAuxiliary turns a network of any arity into one of at most two variables in a factor. A factor ψ_f(x_1 … x_k)
 // of k > 2 variables becomes a variable z_f with one state for each joint state of x_1 … x_k in which ψ_f is not
 // zero, the unary factor ψ_f(z_f), and k factors that are 1 where z_f agrees with x_i and 0 elsewhere (Weiss and

@@ -28,7 +28,7 @@
 //
 // # Most probable states
 //
-// A Problem is to find a most probable joint state of a network (MAP, or MPE: most probable explanation), and to say
+// To find a most probable joint state of a network (MAP, or MPE: most probable explanation) is also to say
 // how far from the best it can be at most. The energy of a joint state x is
 //
 //	E(x) = −Σ_f LogTable_f(x),    p(x) ∝ exp(−E(x)),

@@ -44,11 +44,11 @@ func draw(t *rapid.T, maxArity int) *mrf.Network {
 var methods = []string{"exact", "trws"}
 
 func solve(ctx context.Context, n *mrf.Network, method string) (*Result, error) {
-	switch p := must(NewProblem(n)); method {
+	switch method {
 	case "exact":
 		return must(NewPlan(n, math.Inf(1))).Maximize(ctx)
 	default:
-		return p.Sequential(ctx, 0, 0)
+		return Sequential(ctx, n, nil, 0, 0)
 	}
 }
 
@@ -107,14 +107,14 @@ func TestMethodsAgainstEnumeration(t *testing.T) {
 func TestBoundsNeverFall(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := draw(t, 3)
-		p := must(NewProblem(n))
-		oracle.Must(p.Pairwise())(t)
-		possible, ok := gibbs.Possible(p.pairwise)
-		if !ok || math.IsInf(p.pairwise.Constant, -1) {
+		p, factorOf, err := Pairwise(n)
+		oracle.OK(t, err)
+		possible, ok := gibbs.Possible(p)
+		if !ok || math.IsInf(p.Constant, -1) {
 			return
 		}
 		_, best := oracle.NetworkMax(n)
-		s := newSequential(p, possible)
+		s := newSequential(n, p, factorOf, possible)
 		last := math.Inf(1)
 		for sweep := range 30 {
 			bound := s.sweep(sweep%2 == 0)
@@ -209,7 +209,7 @@ func TestSubmodular(t *testing.T) {
 		}
 		p := oracle.RandomPairwise(rng, g, card, 2, rapid.SampledFrom([]float64{0, 0.1}).Draw(t, "zeros"))
 		makeSubmodular(p, flipped, rng)
-		r, err := FromPairwise(p).Sequential(t.Context(), 0, 0)
+		r, err := Sequential(t.Context(), p.Network(), p, 0, 0)
 		check(t, p.Network(), r, err)
 		if err == nil && r.Gap() > 1e-3*(1+math.Abs(r.Energy)) {
 			t.Fatalf("a gap of %v at energy %v after %d sweeps", r.Gap(), r.Energy, r.Sweeps)
@@ -267,7 +267,7 @@ func TestLargePotentialsHideNoGap(t *testing.T) {
 // TestErrors: invalid networks, sums that overflow, contradictions that
 // are not seen at once.
 func TestErrors(t *testing.T) {
-	if _, err := NewProblem(&mrf.Network{Card: []int{0}}); err == nil {
+	if _, err := NewPlan(&mrf.Network{Card: []int{0}}, math.Inf(1)); err == nil {
 		t.Error("an invalid network was accepted")
 	}
 	const huge = math.MaxFloat64

@@ -37,18 +37,25 @@ const stallSweeps = 20
 //
 // which never rises from one sweep to the next. −D is the LowerBound.
 //
+// p is the pairwise form of n, without auxiliary variables; nil: it is made, with them for larger factors.
+//
 // Errors are ErrZero where hard zeros contradict each other in a way that is seen
 // at once, *NotFoundError, and potentials that overflow.
-func (p *Problem) Sequential(ctx context.Context, tolerance float64, maxSweeps int) (*Result, error) {
+func Sequential(ctx context.Context, n *mrf.Network, p *mrf.Pairwise, tolerance float64, maxSweeps int,
+) (*Result, error) {
 	tolerance, maxSweeps = cmp.Or(tolerance, 1e-9), cmp.Or(maxSweeps, 4000)
-	if _, err := p.Pairwise(); err != nil {
-		return nil, err
+	var factorOf []int
+	if p == nil {
+		var err error
+		if p, factorOf, err = Pairwise(n); err != nil {
+			return nil, err
+		}
 	}
-	possible, ok := gibbs.Possible(p.pairwise)
-	if !ok || math.IsInf(p.pairwise.Constant, -1) {
+	possible, ok := gibbs.Possible(p)
+	if !ok || math.IsInf(p.Constant, -1) {
 		return nil, ErrZero
 	}
-	s := newSequential(p, possible)
+	s := newSequential(n, p, factorOf, possible)
 	r := &Result{}
 	var bounds []float64 // after each sweep
 	bound := math.Inf(1)
@@ -102,7 +109,6 @@ func (s *sequential) closes(bound float64) bool {
 
 // sequential is the state of TRW-S.
 type sequential struct {
-	problem   *Problem
 	p         *mrf.Pairwise
 	node      []float64 // θ_s as p.Node, −Inf for all states struck out
 	order     []int32   // nodes
@@ -122,13 +128,12 @@ type sequential struct {
 	trial    []int
 }
 
-func newSequential(problem *Problem, possible []bool) *sequential {
-	p := problem.pairwise
+func newSequential(n *mrf.Network, p *mrf.Pairwise, factorOf []int, possible []bool) *sequential {
 	s := &sequential{
-		problem: problem, p: p, node: append([]float64(nil), p.Node...), order: problem.order(),
+		p: p, node: slices.Clone(p.Node), order: orderOf(n, factorOf),
 		rank: make([]int32, len(p.Card)), chains: make([]int, len(p.Card)), messageAt: make([]int, 2*p.Graph.NumEdges()+1),
-		decoded: make([]int, len(p.Card)), search: newLocalSearch(problem.network),
-		states: make([]int, len(problem.network.Card)), trial: make([]int, len(problem.network.Card)),
+		decoded: make([]int, len(p.Card)), search: newLocalSearch(n),
+		states: make([]int, len(n.Card)), trial: make([]int, len(n.Card)),
 	}
 	s.best.zeros = math.MaxInt
 	s.promise = s.best
@@ -159,6 +164,21 @@ func newSequential(problem *Problem, possible []bool) *sequential {
 	}
 	s.sum, s.own, s.scores = make([]float64, most), make([]float64, most), make([]score, most)
 	return s
+}
+
+// orderOf lists the nodes of the pairwise form such that an auxiliary variable comes between the variables that it ties
+// together: chains along the order then pass through it, which is what TRW-S needs to send anything on.
+func orderOf(n *mrf.Network, factorOf []int) (order []int32) {
+	after := make([][]int32, len(n.Card)) // auxiliary variables that follow each variable
+	for i, f := range factorOf {
+		scope := slices.Sorted(slices.Values(n.Factors[f].Scope))
+		middle := scope[(len(scope)-1)/2]
+		after[middle] = append(after[middle], int32(len(n.Card)+i))
+	}
+	for v := range n.Card {
+		order = append(append(order, int32(v)), after[v]...)
+	}
+	return order
 }
 
 // incoming returns M of directed edge d.
