@@ -49,14 +49,7 @@ func (p *Predictor) Assess(
 	ctx context.Context, in *crf.Instance, clamp []int32, samples [][]int32, count []bool,
 ) (*Beliefs, *Likelihood, error) {
 	defer runtime.KeepAlive(in) // and with it the files that its features lie in
-	if err := in.CheckHeld(&p.Model.Schema, clamp); err != nil {
-		return nil, nil, err
-	}
-	r, err := p.infer(ctx, in, clamp)
-	if err != nil {
-		return nil, nil, err
-	}
-	beliefs, err := p.beliefs(ctx, r, in, clamp)
+	r, beliefs, err := p.predict(ctx, in, clamp)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -65,15 +65,21 @@ type Predictor struct {
 // Predict infers the node marginals of an instance. clamp, if not nil, gives the states of nodes to hold fixed and −1
 // for the others; states that the model forbids are a *crf.Error.
 func (p *Predictor) Predict(ctx context.Context, in *crf.Instance, clamp []int32) (*Beliefs, error) {
+	_, b, err := p.predict(ctx, in, clamp)
+	return b, err
+}
+
+func (p *Predictor) predict(ctx context.Context, in *crf.Instance, clamp []int32) (*inferred, *Beliefs, error) {
 	defer runtime.KeepAlive(in) // and with it the files that its features lie in
 	if err := in.CheckHeld(&p.Model.Schema, clamp); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	r, err := p.infer(ctx, in, clamp)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return p.beliefs(ctx, r, in, clamp)
+	b, err := p.beliefs(ctx, r, in, clamp)
+	return r, b, err
 }
 
 // inferred is where the inference of an instance ended. Its potentials, messages and beliefs

@@ -2,6 +2,7 @@ package exact
 
 import (
 	"context"
+	"slices"
 
 	"github.com/blockbp/blockbp/mrf"
 )
@@ -10,38 +11,22 @@ import (
 // best state given all others, until none changes. It never makes a state worse.
 type localSearch struct {
 	network *mrf.Network
-	// Variable v is in the factors touch[start[v]:start[v+1]].
-	start  []int
-	touch  []touched
-	entry  []int // [factors] entry of the table at the current states
-	scores []score
+	touch   [][]touched // [variables] the factors that it is in
+	entry   []int       // [factors] entry of the table at the current states
+	scores  []score
 }
 
 // touched is a factor seen from one of its variables.
 type touched struct{ factor, stride int }
 
 func newLocalSearch(n *mrf.Network) *localSearch {
-	l := &localSearch{network: n, start: make([]int, len(n.Card)+1), entry: make([]int, len(n.Factors))}
-	for f := range n.Factors {
-		for _, v := range n.Factors[f].Scope {
-			l.start[v+1]++
-		}
-	}
-	most := 0
-	for v, card := range n.Card {
-		l.start[v+1] += l.start[v]
-		most = max(most, card)
-	}
-	l.scores = make([]score, most)
-	l.touch = make([]touched, l.start[len(n.Card)])
-	next := append([]int(nil), l.start...)
+	l := &localSearch{network: n, touch: make([][]touched, len(n.Card)), entry: make([]int, len(n.Factors)),
+		scores: make([]score, slices.Max(append([]int{0}, n.Card...)))}
 	for f := range n.Factors {
 		stride := 1
-		scope := n.Factors[f].Scope
-		for i := len(scope) - 1; i >= 0; i-- {
-			l.touch[next[scope[i]]] = touched{f, stride}
-			next[scope[i]]++
-			stride *= n.Card[scope[i]]
+		for _, v := range slices.Backward(n.Factors[f].Scope) {
+			l.touch[v] = append(l.touch[v], touched{f, stride})
+			stride *= n.Card[v]
 		}
 	}
 	return l
@@ -73,7 +58,7 @@ func (l *localSearch) improve(ctx context.Context, x []int) score {
 		changed = false
 		for v := range x {
 			if state := l.best(v, x[v]); state != x[v] {
-				for _, t := range l.touch[l.start[v]:l.start[v+1]] {
+				for _, t := range l.touch[v] {
 					l.entry[t.factor] += (state - x[v]) * t.stride
 				}
 				x[v], changed = state, true
@@ -88,7 +73,7 @@ func (l *localSearch) improve(ctx context.Context, x []int) score {
 func (l *localSearch) best(v, current int) int {
 	scores := l.scores[:l.network.Card[v]]
 	clear(scores)
-	for _, t := range l.touch[l.start[v]:l.start[v+1]] {
+	for _, t := range l.touch[v] {
 		table := l.network.Factors[t.factor].LogTable[l.entry[t.factor]-current*t.stride:]
 		for i := range scores {
 			scores[i].add(table[i*t.stride])

@@ -21,13 +21,6 @@ type regionSearch struct {
 	centres []int
 	next    int
 	size    int // wanted number of variables of a region
-	// region are its variables, and border those that share a factor with them. local
-	// [variables] is 1 + the place in region, −1 − the place in border, or 0.
-	region, border []int
-	local          []int
-	// factors touch the region; seen [factors] marks them.
-	factors []int
-	seen    []bool
 }
 
 const (
@@ -62,17 +55,12 @@ func (s *sequential) searchRegions(ctx context.Context) {
 
 // newRegionSearch starts from the joint state x, which it changes in place.
 func newRegionSearch(l *localSearch, x []int) *regionSearch {
-	return &regionSearch{
-		localSearch: l, x: x, rng: rand.New(rand.NewPCG(uint64(len(x)), 0x726567696f6e)),
-		size: firstSize, local: make([]int, len(x)), seen: make([]bool, len(l.network.Factors)),
-	}
+	return &regionSearch{localSearch: l, x: x, rng: rand.New(rand.NewPCG(uint64(len(x)), 0x726567696f6e)), size: firstSize}
 }
 
 // move solves one region, and reports whether its states became better, and what work it was.
 func (r *regionSearch) move(ctx context.Context) (better bool, operations float64) {
-	r.grow(r.centre())
-	c := r.conditioned()
-	defer r.forget()
+	region, c := r.grow(r.centre())
 	plan, err := NewPlan(c.Network, regionOperations)
 	if err != nil || plan.LowerBound {
 		r.size = max(1, r.size*3/4)
@@ -82,8 +70,8 @@ func (r *regionSearch) move(ctx context.Context) (better bool, operations float6
 	if plan.Operations < regionOperations/4 {
 		r.size = min(len(r.x), r.size+1+r.size/8)
 	}
-	old := make([]int, len(r.region))
-	for i, v := range r.region {
+	old := make([]int, len(region))
+	for i, v := range region {
 		old[i] = r.x[v]
 	}
 	before := c.Network.LogScore(old)
@@ -91,7 +79,7 @@ func (r *regionSearch) move(ctx context.Context) (better bool, operations float6
 	if err != nil || !(-found.Energy >= before) { // equal ones too: they lead elsewhere
 		return false, operations
 	}
-	for i, v := range r.region {
+	for i, v := range region {
 		r.x[v] = found.States[i]
 	}
 	return -found.Energy > before+slackShare*math.Abs(before) || math.IsInf(before, -1), operations
@@ -106,71 +94,39 @@ func (r *regionSearch) centre() int {
 	return r.centres[r.next-1]
 }
 
-// grow takes variables around a centre, the nearest first.
-func (r *regionSearch) grow(centre int) {
-	r.region = append(r.region, centre)
-	r.local[centre] = 1
-	for head := 0; head < len(r.region); head++ {
-		v := r.region[head]
-		for _, t := range r.touch[r.start[v]:r.start[v+1]] {
-			if r.seen[t.factor] {
+// grow takes variables around a centre, the nearest first, and returns the network of them given all others.
+func (r *regionSearch) grow(centre int) (region []int, given *mrf.Conditioned) {
+	// Variables of the region come first, and then its border, which share a factor with them.
+	near, local, seen := []int{centre}, map[int]int{centre: 0}, map[int]bool{}
+	n := &mrf.Network{}
+	for head := 0; head < min(len(near), r.size); head++ {
+		for _, t := range r.touch[near[head]] {
+			if seen[t.factor] {
 				continue
 			}
-			r.seen[t.factor] = true
-			r.factors = append(r.factors, t.factor)
-			for _, w := range r.network.Factors[t.factor].Scope {
-				switch {
-				case r.local[w] != 0:
-				case len(r.region) < r.size:
-					r.region = append(r.region, w)
-					r.local[w] = len(r.region)
-				default:
-					r.border = append(r.border, w)
-					r.local[w] = -len(r.border)
+			seen[t.factor] = true
+			factor := &r.network.Factors[t.factor]
+			scope := make([]int, len(factor.Scope))
+			for i, v := range factor.Scope {
+				if _, known := local[v]; !known {
+					local[v] = len(near)
+					near = append(near, v)
 				}
+				scope[i] = local[v]
 			}
+			n.Factors = append(n.Factors, mrf.Factor{Scope: scope, LogTable: factor.LogTable})
 		}
 	}
-}
-
-// conditioned returns the network of the region given its border.
-func (r *regionSearch) conditioned() *mrf.Conditioned {
-	n := &mrf.Network{Card: make([]int, 0, len(r.region)+len(r.border)), Factors: make([]mrf.Factor, 0, len(r.factors))}
-	evidence := make(map[int]int, len(r.border))
-	for _, v := range r.region {
+	evidence := map[int]int{}
+	for i, v := range near {
 		n.Card = append(n.Card, r.network.Card[v])
-	}
-	for i, v := range r.border {
-		n.Card = append(n.Card, r.network.Card[v])
-		evidence[len(r.region)+i] = r.x[v]
-	}
-	for _, f := range r.factors {
-		factor := &r.network.Factors[f]
-		scope := make([]int, len(factor.Scope))
-		for i, v := range factor.Scope {
-			if scope[i] = r.local[v] - 1; r.local[v] < 0 {
-				scope[i] = len(r.region) - r.local[v] - 1
-			}
+		if i >= r.size {
+			evidence[i] = r.x[v]
 		}
-		n.Factors = append(n.Factors, mrf.Factor{Scope: scope, LogTable: factor.LogTable})
 	}
-	c, err := n.Condition(evidence)
+	given, err := n.Condition(evidence)
 	if err != nil {
 		panic(errors.Join(errors.New("exact: a region does not fit its network"), err))
 	}
-	return c
-}
-
-// forget makes room for the next region.
-func (r *regionSearch) forget() {
-	for _, v := range r.region {
-		r.local[v] = 0
-	}
-	for _, v := range r.border {
-		r.local[v] = 0
-	}
-	for _, f := range r.factors {
-		r.seen[f] = false
-	}
-	r.region, r.border, r.factors = r.region[:0], r.border[:0], r.factors[:0]
+	return near[:min(len(near), r.size)], given
 }

@@ -1,7 +1,6 @@
 package uai
 
 import (
-	"fmt"
 	"math"
 	"regexp"
 	"slices"
@@ -17,20 +16,18 @@ var words = regexp.MustCompile(`//.*|(?s:/\*.*?\*/)|"(?:[^"\\]|\\.)*"|[{}()\[\];
 // interchange is a network of the interchange format that is read. Variables and states are numbered in the order of
 // their names in the file.
 type interchange struct {
-	file   string
-	line   int // of the word at hand
-	text   string
-	next   int // where the text goes on
-	quoted bool
-	token  string
-	err    error // the first; from then on no method reads anything
-	n      *mrf.Network
-	number map[string]int   // of a variable
-	states []map[string]int // [variable]
+	scanner // of which it has the place, and the first error: from then on no method reads anything
+	text    string
+	from    int // where the text goes on
+	quoted  bool
+	token   string
+	n       *mrf.Network
+	number  map[string]int   // of a variable
+	states  []map[string]int // [variable]
 }
 
 func readInterchange(text, name string) (*mrf.Network, error) {
-	b := &interchange{file: name, line: 1, text: text, n: &mrf.Network{}, number: map[string]int{}}
+	b := &interchange{scanner: scanner{file: name, at: 1}, text: text, n: &mrf.Network{}, number: map[string]int{}}
 	for b.read() {
 		switch {
 		case b.token == "network" && !b.quoted:
@@ -50,25 +47,18 @@ func readInterchange(text, name string) (*mrf.Network, error) {
 	return b.n, b.err
 }
 
-// fail keeps the first error, at the word at hand.
-func (b *interchange) fail(format string, args ...any) {
-	if b.err == nil {
-		b.err = &Error{File: b.file, Line: b.line, Problem: fmt.Sprintf(format, args...)}
-	}
-}
-
 // read takes the next word, without its quotes. It reports false at the end, and after an error.
 func (b *interchange) read() bool {
 	for b.err == nil {
-		at := words.FindStringIndex(b.text[b.next:])
+		at := words.FindStringIndex(b.text[b.from:])
 		if at == nil {
 			break
 		}
-		word := b.text[b.next+at[0] : b.next+at[1]]
-		b.line += strings.Count(b.text[b.next:b.next+at[0]], "\n")
-		b.next += at[1]
+		word := b.text[b.from+at[0] : b.from+at[1]]
+		b.at += strings.Count(b.text[b.from:b.from+at[0]], "\n")
+		b.from += at[1]
 		if strings.HasPrefix(word, "//") || strings.HasPrefix(word, "/*") {
-			b.line += strings.Count(word, "\n")
+			b.at += strings.Count(word, "\n")
 			continue
 		}
 		if b.quoted = word[0] == '"'; b.quoted {

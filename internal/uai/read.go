@@ -69,7 +69,7 @@ func readCards(s *scanner, n *mrf.Network) {
 		s.index = v
 		card := s.integer("the number of states of variable %d", 1, MaxCardinality)
 		if total += card; total > MaxTotalStates {
-			s.err = s.fail("variables 0 to %d have %d states together, at most %d are supported", v, total, MaxTotalStates)
+			s.fail("variables 0 to %d have %d states together, at most %d are supported", v, total, MaxTotalStates)
 		}
 		n.Card = append(n.Card, card)
 	}
@@ -87,7 +87,7 @@ func readScopes(s *scanner, n *mrf.Network) {
 		for len(scope) < arity && s.err == nil {
 			v := s.integer("a variable of factor %d", 0, len(n.Card)-1)
 			if s.err == nil && seen[v] == f+1 {
-				s.err = s.fail("factor %d names variable %d twice", f, v)
+				s.fail("factor %d names variable %d twice", f, v)
 			}
 			seen[v] = f + 1
 			scope = append(scope, v)
@@ -107,15 +107,15 @@ func readTable(s *scanner, n *mrf.Network, f int) {
 	want, ok := mrf.TableSize(n.Card, factor.Scope)
 	switch {
 	case !ok:
-		s.err = s.fail("factor %d joins %d variables: its table would exceed the address space", f, len(factor.Scope))
+		s.fail("factor %d joins %d variables: its table would exceed the address space", f, len(factor.Scope))
 	case size != want:
-		s.err = s.fail("the table of factor %d has %d values, want %d for its scope %v", f, size, want, factor.Scope)
+		s.fail("the table of factor %d has %d values, want %d for its scope %v", f, size, want, factor.Scope)
 	}
 	factor.LogTable = make([]float64, 0, min(size, firstAllocation))
 	for i := 0; i < size && s.word("a value of factor %d"); i++ {
 		value, err := parseLog(string(s.token))
 		if err != nil {
-			s.err = s.fail("value %d of factor %d is %q, %v", i, f, s.token, err)
+			s.fail("value %d of factor %d is %q, %v", i, f, s.token, err)
 		}
 		factor.LogTable = append(factor.LogTable, value)
 	}

@@ -28,8 +28,7 @@ type scanner struct {
 	at    int // line of the last token
 	token []byte
 	index int   // of the variable or factor that is read, for %d in what says what is read
-	err   error // the first, of word and what calls it
-
+	err   error // the first
 }
 
 func newScanner(r io.Reader, name string) *scanner {
@@ -39,9 +38,12 @@ func newScanner(r io.Reader, name string) *scanner {
 	return s
 }
 
-// fail makes an error at the last token.
+// fail returns, and keeps, an error at the last token, or the first before.
 func (s *scanner) fail(format string, args ...any) error {
-	return &Error{File: s.file, Line: s.at, Problem: fmt.Sprintf(format, args...)}
+	if s.err == nil {
+		s.err = &Error{File: s.file, Line: s.at, Problem: fmt.Sprintf(format, args...)}
+	}
+	return s.err
 }
 
 // split is a bufio.SplitFunc that counts the lines before the token.
@@ -90,9 +92,10 @@ func (s *scanner) next() error {
 // first error stays in s.err, and from then on no method reads anything.
 func (s *scanner) word(what string) (ok bool) {
 	if s.err == nil {
-		s.err = s.next()
-		if s.err == io.EOF {
-			s.err = s.fail("the file ends where %s should be", s.describe(what))
+		if err := s.next(); err == io.EOF {
+			s.fail("the file ends where %s should be", s.describe(what))
+		} else {
+			s.err = err
 		}
 	}
 	return s.err == nil
@@ -110,9 +113,9 @@ func (s *scanner) integer(what string, low, high int) int {
 	value, err := strconv.Atoi(string(s.token))
 	switch {
 	case err != nil:
-		s.err = s.fail("%s is %q, want an integer", s.describe(what), s.token)
+		s.fail("%s is %q, want an integer", s.describe(what), s.token)
 	case value < low || value > high:
-		s.err = s.fail("%s is %d, want %d to %d", s.describe(what), value, low, high)
+		s.fail("%s is %d, want %d to %d", s.describe(what), value, low, high)
 	default:
 		return value
 	}
@@ -125,11 +128,11 @@ func (s *scanner) finish(what string) error {
 		return s.err
 	}
 	err := s.next()
-	if err == io.EOF {
+	switch err {
+	case io.EOF:
 		return nil
-	}
-	if err == nil {
-		err = s.fail("%q after %s, where the file should end", s.token, what)
+	case nil:
+		return s.fail("%q after %s, where the file should end", s.token, what)
 	}
 	return err
 }
