@@ -81,7 +81,8 @@ type nodeJudge struct {
 	start  []int     // [sequences] first draw of each half of a chain
 	length int       // draws of a half
 	states [][]int32 // [sequences][length] of the node at hand
-	mean   []float64 // [sequences] of the indicator at hand
+	// centred [sequences][length] is the indicator at hand, less its mean over the sequence.
+	centred [][]float64
 }
 
 func newNodeJudge(draws *drawStore, first []int, length int) *nodeJudge {
@@ -92,8 +93,8 @@ func newNodeJudge(draws *drawStore, first []int, length int) *nodeJudge {
 	}
 	for range j.start {
 		j.states = append(j.states, make([]int32, j.length))
+		j.centred = append(j.centred, make([]float64, j.length))
 	}
-	j.mean = make([]float64, len(j.start))
 	return j
 }
 
@@ -134,27 +135,32 @@ func (j *nodeJudge) node(s, card int, enough bool) (rhat, ess float64, constant 
 // one before (Geyer 1992; Vehtari and others). A negative ρ_2K counts as 0 where P_K < 0.
 func (j *nodeJudge) indicator(state int32) (rhat, ess float64) {
 	h, m := float64(j.length), float64(len(j.states))
-	within, overall := 0.0, 0.0
+	within, overall, means := 0.0, 0.0, make([]float64, len(j.states))
 	for q, states := range j.states {
-		n := 0
-		for _, x := range states {
-			if x == state {
+		n := 0.0
+		for i, x := range states {
+			if j.centred[q][i] = 0; x == state {
+				j.centred[q][i] = 1
 				n++
 			}
 		}
-		j.mean[q] = float64(n) / h
-		within += j.mean[q] * (1 - j.mean[q]) * h / (h - 1) / m
-		overall += j.mean[q] / m
+		mean := n / h
+		for i := range j.centred[q] {
+			j.centred[q][i] -= mean
+		}
+		means[q] = mean
+		within += mean * (1 - mean) * h / (h - 1) / m
+		overall += mean / m
 	}
 	between := 0.0 // B/h
-	for _, mean := range j.mean {
+	for _, mean := range means {
 		between += (mean - overall) * (mean - overall) / (m - 1)
 	}
 	total := (h-1)/h*within + between
 	if within == 0 {
 		return math.Inf(1), 1 // every sequence stands still
 	}
-	rho := func(lag int) float64 { return 1 - (within-j.autocovariance(state, lag))/total }
+	rho := func(lag int) float64 { return 1 - (within-j.autocovariance(lag))/total }
 	last, rest := 1+rho(1), 0.0
 	sum := last
 	for lag := 2; lag < j.length-2; lag += 2 {
@@ -176,24 +182,13 @@ func (j *nodeJudge) indicator(state int32) (rhat, ess float64) {
 }
 
 // autocovariance returns the mean over the sequences of that of the indicator at a lag.
-func (j *nodeJudge) autocovariance(state int32, lag int) float64 {
-	h, sum := float64(j.length), 0.0
-	for q, states := range j.states {
-		both, ahead, behind := 0, 0, 0 // counts of both draws, the earlier, the later one
-		for i, x := range states[:j.length-lag] {
-			now, then := x == state, states[i+lag] == state
-			if now {
-				ahead++
-			}
-			if then {
-				behind++
-			}
-			if now && then {
-				both++
-			}
+func (j *nodeJudge) autocovariance(lag int) (mean float64) {
+	for _, x := range j.centred {
+		sum := 0.0
+		for i, later := range x[lag:] {
+			sum += x[i] * later
 		}
-		mean := j.mean[q]
-		sum += (float64(both) - mean*float64(ahead+behind) + mean*mean*float64(j.length-lag)) / h
+		mean += sum / float64(j.length*len(j.centred))
 	}
-	return sum / float64(len(j.states))
+	return mean
 }

@@ -136,21 +136,19 @@ func Sample(ctx context.Context, n *mrf.Network, options SampleOptions) (*Sample
 	return s, nil
 }
 
-// tally calls report with growing numbers of work done, from several goroutines, one at a time.
-type tally struct {
-	lock        sync.Mutex
-	done, total int
-	report      func(done, total int) // nil: nobody asks
-}
-
-func (t *tally) add(n int) {
-	if t.report == nil {
-		return
+// progress is told of work done, from several goroutines, and calls Progress with growing numbers, one at a time.
+func (o *SampleOptions) progress(total int) (done func()) {
+	if o.Progress == nil {
+		return func() {}
 	}
-	t.lock.Lock()
-	defer t.lock.Unlock()
-	t.done += n
-	t.report(t.done, t.total)
+	var lock sync.Mutex
+	n := 0
+	return func() {
+		lock.Lock()
+		defer lock.Unlock()
+		n++
+		o.Progress(n, total)
+	}
 }
 
 // sampleExactly makes independent draws, each with a source of its own.
@@ -184,12 +182,12 @@ func sampleExactly(ctx context.Context, n *mrf.Network, options *SampleOptions) 
 		draws: newDrawStore(count, card), given: given,
 	}
 	seed := options.mixedSeed()
-	done := &tally{total: count, report: options.Progress}
+	done := options.progress(count)
 	err = parallel.Each(ctx, count, options.Threads, func(i int) {
 		x := make([]int32, len(card))
 		f.Draw(x, stream(seed, uint64(i), 0))
 		s.draws.put(i, x)
-		done.add(1)
+		done()
 	})
 	if err != nil {
 		return nil, err
@@ -226,7 +224,7 @@ func sampleChains(ctx context.Context, n *mrf.Network, options *SampleOptions) (
 			s.Chain, s.Sweep = append(s.Chain, int32(k)), append(s.Sweep, int32(options.BurnIn+(i+1)*options.Thin))
 		}
 	}
-	done := &tally{total: options.Chains*options.BurnIn + options.Draws*options.Thin, report: options.Progress}
+	done := options.progress(options.Chains*options.BurnIn + options.Draws*options.Thin)
 	err = parallel.Each(ctx, len(chains), options.Threads, func(k int) {
 		chain := chains[k]
 		chain.sweeps(ctx, options.BurnIn, done)
@@ -263,13 +261,13 @@ func divide(n, chains int) (first []int) {
 }
 
 // sweeps makes so many sweeps, unless ctx ends before, when it reports false.
-func (c *chain) sweeps(ctx context.Context, n int, done *tally) bool {
+func (c *chain) sweeps(ctx context.Context, n int, done func()) bool {
 	for ; n > 0; n-- {
 		if ctx.Err() != nil {
 			return false
 		}
 		c.sweep()
-		done.add(1)
+		done()
 	}
 	return true
 }

@@ -64,7 +64,11 @@ func buildBuckets(n *mrf.Network, e *elimination) []bucket {
 		}
 	}
 	for f := range n.Factors {
-		if scope := sortedPositions(n.Factors[f].Scope, position); len(scope) > 0 {
+		var scope []int32
+		for _, v := range n.Factors[f].Scope {
+			scope = append(scope, position[v])
+		}
+		if slices.Sort(scope); len(scope) > 0 {
 			b := &buckets[scope[0]]
 			b.groups = append(b.groups, group{scope, len(n.Factors[f].LogTable), []int{f}})
 		}
@@ -73,16 +77,6 @@ func buildBuckets(n *mrf.Network, e *elimination) []bucket {
 		buckets[i].groups = mergeGroups(buckets[i].groups, n, e.order)
 	}
 	return buckets
-}
-
-// sortedPositions returns the positions of the variables in ascending order.
-func sortedPositions(scope []int, position []int32) []int32 {
-	sorted := make([]int32, len(scope))
-	for i, v := range scope {
-		sorted[i] = position[v]
-	}
-	slices.Sort(sorted)
-	return sorted
 }
 
 // mergeGroups puts every factor, larger ones first, into the first group whose
@@ -95,29 +89,18 @@ next:
 		for i := range merged {
 			m := &merged[i]
 			scope := slices.Compact(slices.Sorted(slices.Values(slices.Concat(m.scope, s.scope))))
-			entries, fits := cappedEntries(scope, n, order)
-			if fits || len(scope) == len(m.scope) {
-				if fits {
-					m.entries = entries
-				}
-				m.scope, m.factors = scope, append(m.factors, s.factors...)
+			entries := 1
+			for _, p := range scope {
+				entries *= n.Card[order[p]]
+			}
+			if entries <= groupEntries || len(scope) == len(m.scope) {
+				m.scope, m.entries, m.factors = scope, entries, append(m.factors, s.factors...)
 				continue next
 			}
 		}
 		merged = append(merged, s)
 	}
 	return merged
-}
-
-// cappedEntries returns the entries of a table over the positions in scope unless they exceed groupEntries.
-func cappedEntries(scope []int32, n *mrf.Network, order []int32) (entries int, fits bool) {
-	entries = 1
-	for _, p := range scope {
-		if entries *= n.Card[order[p]]; entries > groupEntries {
-			return 0, false
-		}
-	}
-	return entries, true
 }
 
 // buildGroup multiplies the group's factors into one table.
