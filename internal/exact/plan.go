@@ -33,7 +33,7 @@ type Plan struct {
 	// NewPlan was given: the forecasts hold for as far as it got, and the plan cannot be run.
 	LowerBound bool
 
-	// Limit is the number of bytes that a run may use for tables; 0 means DefaultLimit.
+	// Limit is the number of bytes that a run may use for tables, DefaultLimit to begin with.
 	Limit int64
 
 	network *mrf.Network
@@ -53,7 +53,8 @@ func NewPlan(n *mrf.Network, operations float64) (*Plan, error) {
 	}
 	n = withoutConstants(n)
 	e := findOrder(n, operations)
-	p := &Plan{Width: e.width, Operations: e.operations, LowerBound: !e.complete, network: n, order: e.order}
+	p := &Plan{Width: e.width, Operations: e.operations, LowerBound: !e.complete, Limit: DefaultLimit,
+		network: n, order: e.order}
 	if !e.complete {
 		p.Bytes = int64(math.Exp2(min(e.largest, 59))) * bytesPerEntry // 2^59 entries are the most an int64 counts
 		p.PartitionBytes, p.MaximumBytes = p.Bytes, p.Bytes
@@ -104,12 +105,8 @@ func (p *Plan) groupBytes() int64 {
 
 // Check reports a forecast that exceeds the limit, as a *TooWideError.
 func (p *Plan) Check(bytes int64) error {
-	limit := p.Limit
-	if limit == 0 {
-		limit = DefaultLimit
-	}
-	if bytes > limit || p.LowerBound {
-		return &TooWideError{Width: p.Width, Bytes: bytes, Operations: p.Operations, LowerBound: p.LowerBound, Limit: limit}
+	if bytes > p.Limit || p.LowerBound {
+		return &TooWideError{Width: p.Width, Bytes: bytes, Operations: p.Operations, LowerBound: p.LowerBound, Limit: p.Limit}
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ package gibbs
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/blockbp/blockbp/mrf"
 )
@@ -19,11 +20,7 @@ func Sample(p *mrf.Pairwise, sweeps int, rng *rand.Rand) []int32 {
 	for s, k := range p.Card {
 		x[s] = int32(rng.IntN(int(k)))
 	}
-	largest := 0
-	for _, k := range p.Card {
-		largest = max(largest, int(k))
-	}
-	score := make([]float64, largest)
+	score := make([]float64, slices.Max(append([]int32{0}, p.Card...)))
 	for range sweeps {
 		for s := range int32(len(x)) {
 			Conditional(score[:p.Card[s]], p, x, s)
@@ -76,10 +73,7 @@ func Pick(cumulative []float64, rng *rand.Rand) int32 {
 // Accumulate turns logarithms into the cumulative sums of their exponentials, relative to the largest, and returns
 // the logarithm of the whole sum. Where all are −Inf the sums are 0.
 func Accumulate(row []float64) (logSum float64) {
-	largest := math.Inf(-1)
-	for _, v := range row {
-		largest = max(largest, v)
-	}
+	largest := slices.Max(row)
 	if math.IsInf(largest, -1) {
 		clear(row)
 		return largest
