@@ -3,6 +3,7 @@ package infer
 import (
 	"context"
 	"runtime"
+	"slices"
 
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
@@ -98,17 +99,15 @@ func join(clamp, labels []int32, count []bool) (given []int32, compared int64) {
 func (p *Predictor) logJoint(
 	ctx context.Context, in *crf.Instance, given []int32,
 ) (value float64, exact bool, err error) {
-	for _, y := range given {
-		if y < 0 {
-			r, err := p.infer(ctx, in, given)
-			if err != nil {
-				return 0, false, err
-			}
-			value, bound, err := p.logZ(ctx, r, in, given)
-			return value, bound == counting.Exact, err
-		}
+	if !slices.Contains(given, crf.Unobserved) {
+		return p.score(in, given), true, nil
 	}
-	return p.score(in, given), true, nil
+	r, err := p.infer(ctx, in, given)
+	if err != nil {
+		return 0, false, err
+	}
+	value, bound, err := p.logZ(ctx, r, in, given)
+	return value, bound == counting.Exact, err
 }
 
 // score returns the score of the labels that are given.
@@ -151,10 +150,6 @@ func (p *Predictor) logZ(
 // independent reports whether the free energy is that of nodes without edges, which
 // no counting numbers make inexact but those of the nodes.
 func independent(net *bp.Net) bool {
-	for _, c := range net.Counting.Node {
-		if c != 1 {
-			return false
-		}
-	}
-	return net.Graph.NumEdges() == 0
+	return net.Graph.NumEdges() == 0 &&
+		!slices.ContainsFunc(net.Counting.Node, func(c float64) bool { return c != 1 })
 }
