@@ -14,8 +14,8 @@ import (
 // go back, or F rises at the same weights, it begins anew. Where some c_s is negative there is none: messages circle
 // in directions that F hardly feels. Small problems move messages together with weights (response) instead.
 
-// passMomentum bounds β, and overRelaxed is the damping of over-relaxed sweeps (results/README.md). Visits of Algorithm
-// 2 are never over-relaxed: with strong potentials they can circle for ever (results/README.md).
+// passMomentum bounds β while messages lag. Later they go round loops on which no belief depends, ever slower.
+// overRelaxed is the damping of sweeps (results/README.md). Visits of Algorithm 2 can circle for ever with it.
 const passMomentum, overRelaxed = 0.7, -0.3
 
 // copies reports whether whole passes remember messages: they do where these are not solved for.
@@ -36,7 +36,10 @@ func (l *learner) beginWholePass() {
 	}
 	p.Pass.StartUpper = p.Upper
 	l.makeCopies()
-	beta := min(passMomentum, bp.Momentum(p.Pass.Momentum+1))
+	beta := bp.Momentum(p.Pass.Momentum + 1)
+	if !(p.Pass.Residual <= lagging) {
+		beta = min(passMomentum, beta)
+	}
 	p.Pass.Momentum++
 	l.ranks.pieces(func(u *unit, at piece) {
 		x, before := at.of(u.state.LogMessage, u.state.LogBelief), at.of(u.passStart.halves(u))
@@ -108,10 +111,7 @@ func (l *learner) resetMessages() {
 
 // copiesMade is how many makeCopies makes.
 func (l *learner) copiesMade() float64 {
-	switch {
-	case !l.copies():
-		return 0
-	case l.auto != nil:
+	if l.auto != nil && l.copies() {
 		return 2
 	}
 	return float64(oneIf(l.gathers()))

@@ -50,10 +50,10 @@ func bestMomentum(z, beta float64) float64 {
 // momentumDamping over-relaxes sweeps with momentum. Farther than that, they circle.
 const momentumDamping = -0.1
 
-// Momentum returns β of the sweep over a network, the first of which is 0.
+// Momentum returns β of the sweep over a network, the first of which is 0, unbounded.
 func Momentum(sweep int) float64 {
 	k := float64(sweep)
-	return max(0, min(mostMomentum, (k-1)/(k+2)))
+	return max(0, (k-1)/(k+2))
 }
 
 // last is what the sweep before the last has left, laid out as in a State.
