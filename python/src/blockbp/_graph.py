@@ -332,7 +332,7 @@ def _count(graph: Graph, where: str) -> int:
     """Return the number of nodes of a graph whose nodes have no features."""
     for there in (graph.nodes, graph.mask, graph.edges if _is_matrix(graph.edges) else None):
         if there is not None:
-            return int(there.shape[0]) if hasattr(there, "shape") else len(there)  # len has none of a sparse matrix
+            return int(shape[0]) if (shape := getattr(there, "shape", ())) else len(there)  # len has none of a sparse matrix
     ends = _ends(graph.edges, False, where, 0)
     if ends.size == 0:
         raise ValueError(f"{where}.x is None, and nothing says how many nodes there are: give numpy.zeros((nodes, 0))")

@@ -162,8 +162,7 @@ def _sweep(parent: str) -> None:
     import shutil
 
     for entry in os.scandir(parent):
-        lock = os.path.join(entry.path, _LOCK)
-        if not entry.name.startswith(_PREFIX) or not os.path.isfile(lock):
+        if not entry.name.startswith(_PREFIX) or not os.path.isfile(lock := os.path.join(entry.path, _LOCK)):
             continue
         try:
             free = _locked(lock)
@@ -237,7 +236,7 @@ def run(
             elif "ended" in event:
                 ended = event["ended"]
                 return
-            elif event.get("version", "v" + version()) != "v" + version():
+            elif "version" in event and event["version"] != "v" + version():
                 raise BlockbpError(
                     f"the package is version {version()} and the binary {process.args[0]} is {event['version']}: "
                     "install both anew, or unset BLOCKBP_BINARY"
