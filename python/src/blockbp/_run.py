@@ -243,7 +243,8 @@ def run(
                 )
         ended = process.wait()
 
-    served = arguments[0] in _SERVED and _sendable(folder.path, *arguments)
+    # Names of files may be no Unicode, which JSON cannot send.
+    served = arguments[0] in _SERVED and "".join([folder.path, *arguments]).isprintable()
     engine = _engine if served and _engine.lock.acquire(blocking=False) else None
     process: Any = None
     try:
@@ -312,15 +313,6 @@ def _end(process: Any) -> None:
 
 # What a process that stays runs: short work, of which an interruption saves nothing.
 _SERVED = ("check", "eval", "infer", "predict", "sample")
-
-
-def _sendable(*texts: str) -> bool:
-    """Report whether texts can be sent as JSON: names of files may be no Unicode."""
-    try:
-        "".join(texts).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 class _Engine:
