@@ -31,7 +31,7 @@ def pictures(count, draw):
     return (0.5 * x + torch.randn(y.shape, generator=draw))[:, None], y
 
 
-def photographs(folder, seed, rows=60, columns=80):
+def photographs(folder, seed, rows=30, columns=40):
     """Return 70 photographs, drawn at random and made small, [70, 3, rows, columns], and their 8 classes, −1 where unknown."""
     from PIL import Image
 
