@@ -96,8 +96,9 @@ binaries: ## static binaries for five platforms, in archives, in dist/
 WHEELTOOLS := hatchling==1.27.0
 PYTESTTOOLS := numpy==2.2.6 pytest==8.4.2 scikit-learn==1.7.2 scipy==1.15.3 networkx==3.4.2 pandas==2.3.3 matplotlib==3.10.7 mypy==1.18.2 \
   onnxruntime==1.23.2 onnx==1.19.1
-# make pytest TORCH=torch==2.15.0 tests blockbp.torch, too, and takes 5 GB more.
+# make pytest TORCH=torch==2.15.0 tests blockbp.torch, too, and checks types by pyright, which wants PyTorch's; it takes 5 GB more.
 TORCH ?=
+PYRIGHT := $(if $(TORCH),pyright==1.1.414)
 
 wheels: ## a wheel of the Python package for each platform, in python/dist/
 	rm -rf python/dist && mkdir -p python/dist
@@ -140,11 +141,12 @@ site: ## the pages as a site, in dist/site/, with the notebooks run
 
 pytest: ## the Python package, built and tested in a fresh environment
 	rm -rf python/dist/test && mkdir -p python/dist/test
-	$(PYTHON) -m venv python/dist/test/venv && python/dist/test/venv/bin/pip install --quiet $(WHEELTOOLS) $(PYTESTTOOLS) $(TORCH)
+	$(PYTHON) -m venv python/dist/test/venv && python/dist/test/venv/bin/pip install --quiet $(WHEELTOOLS) $(PYTESTTOOLS) $(TORCH) $(PYRIGHT)
 	cd python && dist/test/venv/bin/python -m hatchling build -t wheel -d dist/test
 	python/dist/test/venv/bin/pip install --quiet --no-index --no-deps python/dist/test/*.whl
 	cd python && env -u BLOCKBP_BINARY PYTHONDONTWRITEBYTECODE=1 dist/test/venv/bin/python -m pytest -q -p no:cacheprovider
 	cd python && dist/test/venv/bin/python -m mypy --cache-dir dist/test/mypy
+	$(if $(PYRIGHT),cd python && dist/test/venv/bin/python -m pyright --pythonpath dist/test/venv/bin/python)
 	rm -rf python/dist/test
 
 clean: ## remove what the other targets made

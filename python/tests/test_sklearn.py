@@ -358,3 +358,5 @@ def test_columns_in_another_order(monkeypatch: pytest.MonkeyPatch) -> None:
     other.columns = ["b", "a"]
     with pytest.raises(ValueError, match=r"the columns are \['b', 'a'\], want \['a', 'b'\]"):
         model.predict(other)
+    with pytest.raises(ValueError, match=r"^X\[0, 1\] is 'a', want a number"):
+        NodeCRF().fit(np.array([[1, "a"], [2, 3]], object), [0, 1])

@@ -95,6 +95,19 @@ def test_all_pairs_and_forms_of_edges() -> None:
         assert np.array_equal(got.edges_[order], want.edges_) and np.allclose(got.couplings_[order], want.couplings_, rtol=0, atol=1e-6)
 
 
+def test_lattices() -> None:
+    """Samples of a lattice are those of its sites, row by row, with edges between neighbours along every axis."""
+    samples = np.random.default_rng(0).choice([-1, 1], (80, 2, 3, 2))
+    steps = np.abs(np.indices((2, 3, 2)).reshape(3, 1, -1) - np.indices((2, 3, 2)).reshape(3, -1, 1)).sum(0)
+    neighbours = np.argwhere(np.triu(steps == 1))
+    model = IsingModel().fit(samples)
+    assert sorted(model.edges_.tolist()) == neighbours.tolist()
+    assert model.model_ == IsingModel().fit(samples.reshape(80, 12), model.edges_).model_
+    assert model.score(samples) == model.score(samples.reshape(80, 12))
+    given = PottsModel().fit(samples, [[0, 11]])
+    assert given.edges_.tolist() == [[0, 11]]
+
+
 def test_probabilities_of_the_network() -> None:
     """The network of a model has its probabilities, those of fields and couplings."""
     samples, edges, _ = ring(5)

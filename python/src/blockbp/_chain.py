@@ -272,8 +272,7 @@ def _fields(token: Any, names: dict[str, str]) -> Iterator[str]:
         for key, value in token.items():
             yield from _attributes(str(key), value, names)
     elif isinstance(token, np.ndarray) and token.ndim == 1 and token.dtype.kind in "fiub":
-        for column, x in enumerate(token.tolist()):
-            yield from _attributes(str(column), x, names)
+        yield from _fields(dict(enumerate(token.tolist())), names)
     elif isinstance(token, (list, tuple, set, frozenset)):
         for name in sorted(token) if isinstance(token, (set, frozenset)) else token:
             if not isinstance(name, str):

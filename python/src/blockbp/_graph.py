@@ -189,7 +189,7 @@ class GraphCRF(Classifier):
         for n, instance in enumerate(made):
             own, of_edges = _widths(instance)
             if own != nodes:
-                raise ValueError(f"{self._where(n)}.x has {own} features, want {nodes} as in {first}")
+                raise ValueError(f"{_x_of(self._where(n))} has {own} features, want {nodes} as in {first}")
             if (of_edges is None) != (edges is None):
                 there = ("has no edge_x, and", "has some") if of_edges is None else ("has edge_x, and", "has none")
                 raise ValueError(f"{self._where(n)} {there[0]} {first} {there[1]}: give it to all graphs or to none")
@@ -296,9 +296,9 @@ def _across(graphs: Sequence[Graph]) -> bool:
 
 
 def _instance(graph: Graph, where: str, across: bool = False) -> Instance:
-    x = numeric(_array(np.zeros((_count(graph, where), 0)) if graph.x is None else graph.x), 2, where + ".x", "[nodes, features]")
+    x = numeric(_array(np.zeros((_count(graph, where), 0)) if graph.x is None else graph.x), 2, _x_of(where), "[nodes, features]")
     if len(x) == 0:
-        raise ValueError(f"{where}.x has no nodes: leave the graph out")
+        raise ValueError(f"{_x_of(where)} has no nodes: leave the graph out")
     columns = getattr(graph.x, "columns", None)
     edge_x = None if graph.edge_x is None else _array(graph.edge_x)
     if _is_matrix(graph.edges):
@@ -322,6 +322,11 @@ def _instance(graph: Graph, where: str, across: bool = False) -> Instance:
     return Instance(x, edges, edge_x, names=None if columns is None else [str(c) for c in columns])
 
 
+def _x_of(where: str) -> str:
+    """Name the features of a graph; a table of a NodeCRF is X itself."""
+    return where if where == "X" else where + ".x"
+
+
 def _is_matrix(edges: Any) -> bool:
     """Report whether edges are a matrix of nodes by nodes; an array [2, 2] is none."""
     shape: tuple[int, ...] = () if isinstance(edges, _Pairs) else np.shape(edges)
@@ -332,7 +337,7 @@ def _count(graph: Graph, where: str) -> int:
     """Return the number of nodes of a graph whose nodes have no features."""
     for there in (graph.nodes, graph.mask, graph.edges if _is_matrix(graph.edges) else None):
         if there is not None:
-            return int(there.shape[0]) if hasattr(there, "shape") else len(there)  # len has none of a sparse matrix
+            return int(shape[0]) if (shape := getattr(there, "shape", ())) else len(there)  # a sparse one has no len
     ends = _ends(graph.edges, False, where, 0)
     if ends.size == 0:
         raise ValueError(f"{where}.x is None, and nothing says how many nodes there are: give numpy.zeros((nodes, 0))")

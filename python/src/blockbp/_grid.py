@@ -265,7 +265,7 @@ def _contrasts(squares: NDArray[np.float32], scale: float) -> Rows:
     return Rows(rows, (len(squares), len(SCALES)), np.float32)
 
 
-def grid_edges(shape: tuple[int, ...], steps: Sequence[tuple[int, ...]]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def grid_edges(shape: tuple[int, ...], steps: Sequence[Sequence[int]]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return edges [m, 2] of a grid, step by step, and the number of the step of each."""
     node = np.arange(np.prod(shape), dtype=np.int32).reshape(shape)
     edges, direction = [], []

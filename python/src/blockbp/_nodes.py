@@ -143,7 +143,7 @@ class NodeCRF(GraphCRF):
         nodes, count = self._nodes(X)
         if labels.shape != nodes.shape:
             raise ValueError(f"y has the shape {list(labels.shape)}, want {list(nodes.shape)}, a label for each row of X")
-        full = np.ma.masked_all(count, labels.dtype)
+        full = np.ma.array(np.empty(count, labels.dtype), mask=True)
         full[nodes] = labels
         for row in np.flatnonzero(np.ma.getdata(full)[nodes] != labels):
             if np.any(labels[row] == labels[row]):  # NaN hides, and differs from itself

@@ -162,8 +162,7 @@ def _sweep(parent: str) -> None:
     import shutil
 
     for entry in os.scandir(parent):
-        lock = os.path.join(entry.path, _LOCK)
-        if not entry.name.startswith(_PREFIX) or not os.path.isfile(lock):
+        if not entry.name.startswith(_PREFIX) or not os.path.isfile(lock := os.path.join(entry.path, _LOCK)):
             continue
         try:
             free = _locked(lock)
@@ -237,14 +236,15 @@ def run(
             elif "ended" in event:
                 ended = event["ended"]
                 return
-            elif event.get("version", "v" + version()) != "v" + version():
+            elif "version" in event and event["version"] != "v" + version():
                 raise BlockbpError(
                     f"the package is version {version()} and the binary {process.args[0]} is {event['version']}: "
                     "install both anew, or unset BLOCKBP_BINARY"
                 )
         ended = process.wait()
 
-    served = arguments[0] in _SERVED and _sendable(folder.path, *arguments)
+    # Names of files may be no Unicode, which JSON cannot send.
+    served = arguments[0] in _SERVED and "".join([folder.path, *arguments]).isprintable()
     engine = _engine if served and _engine.lock.acquire(blocking=False) else None
     process: Any = None
     try:
@@ -313,15 +313,6 @@ def _end(process: Any) -> None:
 
 # What a process that stays runs: short work, of which an interruption saves nothing.
 _SERVED = ("check", "eval", "infer", "predict", "sample")
-
-
-def _sendable(*texts: str) -> bool:
-    """Report whether texts can be sent as JSON: names of files may be no Unicode."""
-    try:
-        "".join(texts).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 class _Engine:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ._arrays import Labels, _known, label_array
 from ._base import DATA, MEANS, Estimator, _warn, documented, weights_of
 from ._graph import Graph, _instance
+from ._grid import grid_edges
 from ._model import Model
 from ._network import Network, sample
 from ._run import Folder, ModelError
@@ -39,10 +40,11 @@ class _Couplings(Estimator):
 
         Parameters
         ----------
-        samples : array or data frame [samples, sites]
+        samples : array or data frame [samples, sites], or array of a lattice, such as [samples, rows, columns]
             States of all sites in each sample; None, NaN, masked entries, and texts such as "?" are hidden.
         edges : array [edges, 2], or sparse matrix [sites, sites], optional
-            The pairs of sites that may have a coupling, by default all.
+            The pairs of sites that may have a coupling; sites of a lattice count row by row. By default those of
+            neighbours in a lattice, without periodic ones, and else all.
         sample_weight : array [samples], optional
             What each counts, by default 1.
         """
@@ -55,6 +57,8 @@ class _Couplings(Estimator):
         table = _table(samples)
         self.n_features_in_ = table.shape[1]
         self._name(_names(samples))
+        if edges is None and np.ndim(samples) > 2:
+            edges = grid_edges(np.shape(samples)[1:], np.eye(np.ndim(samples) - 1, dtype=int).tolist())[0]
         codes = self._encode(table)
         self.edges_ = _bonds(edges, codes.shape[1])
         with Folder(2 * codes.nbytes) as folder:
@@ -412,9 +416,9 @@ def _table(samples: Any) -> Any:
     array: Any = label_array(samples)
     if array.dtype.kind in "UO" and (missing := np.isin(np.char.lower(array.astype(str)), MISSING)).any():
         array = np.ma.masked_where(missing, array)
-    if array.ndim != 2 or 0 in array.shape:
-        raise ValueError(f"samples have the shape {list(array.shape)}, want [samples, sites]")
-    return array
+    if array.ndim < 2 or 0 in array.shape:
+        raise ValueError(f"samples have the shape {list(array.shape)}, want [samples, sites], or of a lattice [samples, rows, columns]")
+    return array.reshape(len(array), -1)
 
 
 def _names(samples: Any) -> list[str]:

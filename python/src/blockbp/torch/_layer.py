@@ -96,7 +96,7 @@ class PairwiseCRF(nn.Module):
 
         The loss is the sum over all nodes, in nats: divide it by their number, so that one learning rate serves graphs
         of all sizes. Where the state is kept, three sweeps a step learn what many from nothing do. One does only while
-        edges are weak or rates low, or with "cover" and "convex": else messages fall behind, and the loss rises. With
+        edges are weak, or with "convex", and nearly with "cover": else messages fall behind, and the loss rises. With
         "likelihood" it is the variational bound on log Z less the score of the labels. Unless the counting numbers are
         "bethe" or given and negative it is at least what it is when messages have settled, at any messages; with hidden
         labels it bounds nothing until then. Its gradient is beliefs less labels.
