@@ -166,14 +166,17 @@ func (w *Inference) each(ctx context.Context, e *Evaluation, assess bool, use fu
 	within, stop := context.WithCancel(ctx)
 	defer stop()
 	done, failed := 0, error(nil)
+	wait := func(i int) (comes bool) { // for the turn of an instance
+		select {
+		case <-turns[i]:
+		case <-within.Done():
+		}
+		return parallel.Ended(within) == nil
+	}
 	_ = parallel.Each(within, n, threads, func(i int) { // its error is that of the context
 		used := false
 		defer func() {
-			select {
-			case <-turns[i]:
-			case <-within.Done():
-			}
-			if !used { // an error, or a panic of predict: those before are used, and others not begun
+			if wait(i); !used { // an error, or a panic of predict: those before are used, and others not begun
 				stop()
 			}
 		}()
@@ -183,11 +186,7 @@ func (w *Inference) each(ctx context.Context, e *Evaluation, assess bool, use fu
 		if w.Costs != nil && p.err == nil {
 			w.Costs.decide(e.Instances[i], p.beliefs)
 		}
-		select {
-		case <-turns[i]:
-		case <-within.Done():
-		}
-		if parallel.Ended(within) != nil {
+		if !wait(i) {
 			return
 		}
 		if failed = p.err; failed != nil {
