@@ -211,7 +211,7 @@ func (e *Evaluation) predict(ctx context.Context, a *infer.Predictor, i int, ass
 		held = e.Held[i]
 	}
 	if assess {
-		p.beliefs, p.likelihood, p.err = a.Assess(ctx, e.Instances[i], held, e.Labels[i], e.counted(i))
+		p.beliefs, p.likelihood, p.err = a.Assess(ctx, e.Instances[i], held, e.Instances[i].Samples(), e.counted(i))
 	} else {
 		p.beliefs, p.err = a.Predict(ctx, e.Instances[i], held)
 	}
@@ -222,7 +222,7 @@ func (e *Evaluation) predict(ctx context.Context, a *infer.Predictor, i int, ass
 // each of them is of. Of images with superpixels these are the pixels'.
 func (e *Evaluation) compared(i int, b *infer.Beliefs) (truth [][]int32, beliefs *infer.Beliefs, node func(int) int) {
 	if i >= len(e.Set.RowLabels) {
-		return e.Labels[i], b, func(s int) int { return s }
+		return e.Instances[i].Samples(), b, func(s int) int { return s }
 	}
 	return e.Set.RowLabels[i : i+1], inRows(e.Set, i, b), func(s int) int { return NodeOfRow(e.Set, i, s) }
 }
@@ -312,7 +312,7 @@ const rankingBytes, mostRanked = 1.25 * 24, 1 << 18
 // labels are those of an instance that predictions are compared with, each with its node or, of images with
 // superpixels, its pixel.
 func (e *Evaluation) labels(i int) iter.Seq2[int, int32] {
-	samples := e.Labels[i]
+	samples := e.Instances[i].Samples()
 	if i < len(e.Set.RowLabels) {
 		samples = e.Set.RowLabels[i : i+1]
 	}
@@ -329,7 +329,7 @@ func (e *Evaluation) labels(i int) iter.Seq2[int, int32] {
 
 // labelled counts them in all instances.
 func (e *Evaluation) labelled() (n int) {
-	for i := range e.Labels {
+	for i := range e.Instances {
 		for range e.labels(i) {
 			n++
 		}

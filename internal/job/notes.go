@@ -118,7 +118,7 @@ func (m *Model) LearnedFrom(e *Evaluation) string {
 	path := sharedLabels(e.Set, sources, learned)
 	observed, _ := config.Options["observed"].Value.(string)
 	some := observed == "" || len(e.Set.Splits) == 0
-	for i := range e.Labels {
+	for i := range e.Instances {
 		for s := range e.labels(i) {
 			some = some || e.Set.Splits[i][s] == observed
 		}
