@@ -56,10 +56,6 @@ func valueOf(f *pflag.Flag) any {
 	case strings.Contains(f.Value.Type(), "int"):
 		return json.Number(text)
 	}
-	return textOrNil(text)
-}
-
-func textOrNil(text string) any {
 	if text == "" {
 		return nil
 	}

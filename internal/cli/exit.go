@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"runtime"
 	"strconv"
 
@@ -56,20 +55,10 @@ func dataf(format string, a ...any) error {
 // codeOf maps an error to the exit code.
 func codeOf(err error) int {
 	var (
-		coded     *exitError
-		undone    *job.Error
-		diverged  *learn.DivergedError
-		numerical *bp.NumericalError
-		data      *dataset.Error
-		located   *option.Error
-		edge      *graph.EdgeError
-		notFound  *exact.NotFoundError
-		notEmpty  *runfolder.NotEmptyError
-		held      *crf.Error
-		learning  *learn.MemoryError
-		large     *memory.Error
-		path      *fs.PathError
-		choice    interface{ Usage() bool }
+		coded  *exitError
+		undone *job.Error
+		data   *dataset.Error
+		choice interface{ Usage() bool }
 	)
 	switch {
 	case err == nil:
@@ -78,19 +67,23 @@ func codeOf(err error) int {
 		return coded.code
 	case errors.As(err, &undone):
 		return map[job.Kind]int{job.Usage: exitUsage, job.Data: exitBadData, job.Interrupted: exitInterrupted}[undone.Kind]
-	case errors.As(err, &diverged), errors.As(err, &notFound):
+	case is[*learn.DivergedError](err), is[*exact.NotFoundError](err):
 		return exitNumerical
-	case errors.As(err, &data) && data.Option != "", errors.As(err, &notEmpty), errors.As(err, &choice) && choice.Usage():
+	case errors.As(err, &data) && data.Option != "", is[*runfolder.NotEmptyError](err),
+		errors.As(err, &choice) && choice.Usage():
 		return exitUsage
-	case errors.As(err, &numerical), errors.Is(err, infer.ErrZero), errors.Is(err, infer.ErrUnsuited),
-		errors.As(err, &data), errors.As(err, &located), errors.As(err, &edge),
-		errors.Is(err, learn.ErrState),
-		errors.As(err, &held), errors.As(err, &learning), errors.As(err, &large):
+	case is[*bp.NumericalError](err), errors.Is(err, infer.ErrZero), errors.Is(err, infer.ErrUnsuited), data != nil,
+		is[*option.Error](err), is[*graph.EdgeError](err), errors.Is(err, learn.ErrState), is[*crf.Error](err),
+		is[*learn.MemoryError](err), is[*memory.Error](err):
 		return exitBadData
-	case errors.As(err, &path):
-		return exitIO
 	}
 	return exitIO
+}
+
+// is reports whether an error is, or wraps, one of a type.
+func is[E error](err error) bool {
+	_, found := errors.AsType[E](err)
+	return found
 }
 
 // threadsVar registers the option --threads, a number that this machine has a use for.

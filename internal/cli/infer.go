@@ -48,11 +48,10 @@ marginals, or states; of a .bif, whose variables have names, by these.`,
   blockbp infer grid.uai --task MAR --counting trw
   blockbp infer grid.uai --task MPE -o grid.uai.MPE`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			resolved := f
-			if err := resolved.resolve(cmd); err != nil {
+			if err := f.resolve(cmd); err != nil {
 				return err
 			}
-			return a.infer(&resolved, args)
+			return a.infer(&f, args)
 		},
 	}
 	fl := cmd.Flags()

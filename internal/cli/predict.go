@@ -79,7 +79,7 @@ func (a *app) predict(f *predictFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	if text := p.Unfinished(); text != "" {
+	if text := p.Worst.String(); text != "" {
 		a.note("%s", text)
 	}
 	if p.Unproved > 0 {

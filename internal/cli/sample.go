@@ -38,9 +38,8 @@ effective sample size tell whether they agree.`,
 		Example: "  blockbp sample grid.uai -o samples.npz\n  blockbp sample new/ -m run -o samples --samples 100\n  " +
 			"blockbp sample new/ -m run --instance 3 -o three.npz",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			asked := f
-			asked.cmd = cmd
-			return a.sample(&asked, args)
+			f.cmd = cmd
+			return a.sample(&f, args)
 		},
 	}
 	fl := cmd.Flags()

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -123,15 +122,6 @@ func (d *Model) Tables() []report.Table {
 			listed = append(listed, c.Weight)
 		}
 	}
-	columns := 2
-	if slices.ContainsFunc(listed, func(w job.Weight) bool { return !math.IsNaN(float64(w.Error)) }) {
-		columns = 3
-	}
-	largest := report.Table{Headers: []string{what, "value", "error"}[:columns]}
-	for _, w := range listed {
-		largest.Rows = append(largest.Rows, []string{w.Name, fmt.Sprintf("%.6g", w.Value),
-			job.ErrorText(w.Error)}[:columns])
-	}
 	if len(d.Pairs) > 0 {
 		pairs := report.Table{Headers: []string{"strongest pairs", "score"}}
 		for _, c := range d.Pairs {
@@ -142,7 +132,7 @@ func (d *Model) Tables() []report.Table {
 	if len(listed) == 0 {
 		return tables
 	}
-	return append(tables, largest)
+	return append(tables, job.WeightTable(what, listed))
 }
 
 // longestValue is how many characters of a value tables show; --json has all: columns of

@@ -31,9 +31,10 @@ func (e *ExistsError) Error() string {
 // Unwrap makes errors.Is(err, fs.ErrExist) true.
 func (e *ExistsError) Unwrap() error { return fs.ErrExist }
 
-// Write makes the file through write, whole or not at all, as the function Write does.
+// Write makes the file through write, whole or not at all. A path that is not a regular file, such as a pipe or
+// /dev/stdout, is written to directly.
 func (t Target) Write(write func(io.Writer) error) error {
-	return t.Via(func(path string) error { return Write(path, write) })
+	return t.Via(func(path string) error { return fill(path, write) })
 }
 
 // Via makes the file through a function that writes a file at a path that it is given: one of the same name in a

@@ -19,6 +19,7 @@ import (
 	"github.com/blockbp/blockbp/internal/local"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
+	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
 )
@@ -394,23 +395,32 @@ func nameOf(u, v string, states []string) string {
 }
 
 // largest lists the largest of them.
-func (c *Couplings) largest(n int) (rows []CouplingRow) {
+func (c *Couplings) largest(n int) (list []Weight) {
 	for _, i := range Largest(c.Values, n) { // rows of all would take gigabytes where sites and states are many
 		row, err := readCoupling(c.row(i))
 		if err != nil {
 			panic("job: " + err.Error()) // what was written can be read
 		}
-		rows = append(rows, row)
+		list = append(list, row.Weight)
 	}
-	return rows
+	return list
 }
 
-// ErrorText is a standard error for people, "" where there is none.
-func ErrorText(x runfolder.Float) string {
-	if math.IsNaN(float64(x)) {
-		return ""
+// WeightTable lists weights, or couplings, with their standard errors, if any of them has one.
+func WeightTable(what string, list []Weight) report.Table {
+	columns, t := 2, report.Table{}
+	for _, w := range list {
+		row := []string{w.Name, fmt.Sprintf("%.6g", w.Value), ""}
+		if !math.IsNaN(float64(w.Error)) {
+			row[2], columns = fmt.Sprintf("%.2g", float64(w.Error)), 3
+		}
+		t.Rows = append(t.Rows, row)
 	}
-	return fmt.Sprintf("%.2g", float64(x))
+	for i, row := range t.Rows {
+		t.Rows[i] = row[:columns]
+	}
+	t.Headers = []string{what, "value", "standard error"}[:columns]
+	return t
 }
 
 // Agreement compares couplings with those of a reference.

@@ -20,28 +20,24 @@ import (
 	"github.com/blockbp/blockbp/learn"
 )
 
-// Evaluation is a named set of labelled instances that predictions are compared with.
+// Evaluation is a named set of labelled instances that predictions are compared with: with every sample of each.
 type Evaluation struct {
 	Name      string
 	Set       *dataset.Set
 	Instances []*crf.Instance
-	// Labels holds the truth of each instance: its samples, each of which counts.
-	Labels [][][]int32
-	Held   [][]int32 // labels to hold in each instance, −1: none; nil: none in any
-	Count  [][]bool  // which nodes of each instance to compare; nil: all
+	Held      [][]int32 // labels to hold in each instance, −1: none; nil: none in any
+	Count     [][]bool  // which nodes of each instance to compare; nil: all
 }
 
 // NewEvaluation compares with the labels that instances of a set carry. They may
 // be without the edges of the set's own.
 func NewEvaluation(name string, set *dataset.Set, instances []*crf.Instance) (*Evaluation, error) {
-	e := &Evaluation{Name: name, Set: set, Instances: instances}
 	for i, in := range instances {
 		if len(in.Samples()) == 0 {
 			return nil, dataf("instance %d (%s) has no labels to compare with", i, in.Name)
 		}
-		e.Labels = append(e.Labels, in.Samples())
 	}
-	return e, nil
+	return &Evaluation{Name: name, Set: set, Instances: instances}, nil
 }
 
 // Restrict compares, of graph tables, on the nodes of one split only and holds the

@@ -178,7 +178,7 @@ func TestCouplings(t *testing.T) {
 	}
 	m := oracle.Must(LoadModel(folder.Dir))(t)
 	e := oracle.Must(NewEvaluation("", task.Set, oracle.Must(m.Instances(task.Evaluations[0].Set))(t)))(t)
-	e.Held, e.Count, e.Labels = task.Evaluations[0].Held, task.Evaluations[0].Count, task.Evaluations[0].Labels
+	e.Held, e.Count = task.Evaluations[0].Held, task.Evaluations[0].Count
 	w := Inference{Model: m.Model, Counting: oracle.Must(m.Counting(t.Context(), ""))(t), Temperature: m.Temperature()}
 	again := oracle.Must(w.Score(t.Context(), e, false))(t).Score.MeanLogLoss()
 	if want := each.Scores[0].Score.MeanLogLoss(); again != want {

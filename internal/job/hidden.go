@@ -249,6 +249,3 @@ func (p *Prepared) everyStateSeen() bool {
 	}
 	return true
 }
-
-// anyHidden reports whether a label that is learned from is hidden.
-func (p *Prepared) anyHidden() bool { return p.labels().hidden > 0 }

@@ -166,14 +166,17 @@ func (w *Inference) each(ctx context.Context, e *Evaluation, assess bool, use fu
 	within, stop := context.WithCancel(ctx)
 	defer stop()
 	done, failed := 0, error(nil)
+	wait := func(i int) (comes bool) { // for the turn of an instance
+		select {
+		case <-turns[i]:
+		case <-within.Done():
+		}
+		return parallel.Ended(within) == nil
+	}
 	_ = parallel.Each(within, n, threads, func(i int) { // its error is that of the context
 		used := false
 		defer func() {
-			select {
-			case <-turns[i]:
-			case <-within.Done():
-			}
-			if !used { // an error, or a panic of predict: those before are used, and others not begun
+			if wait(i); !used { // an error, or a panic of predict: those before are used, and others not begun
 				stop()
 			}
 		}()
@@ -183,11 +186,7 @@ func (w *Inference) each(ctx context.Context, e *Evaluation, assess bool, use fu
 		if w.Costs != nil && p.err == nil {
 			w.Costs.decide(e.Instances[i], p.beliefs)
 		}
-		select {
-		case <-turns[i]:
-		case <-within.Done():
-		}
-		if parallel.Ended(within) != nil {
+		if !wait(i) {
 			return
 		}
 		if failed = p.err; failed != nil {
@@ -212,7 +211,7 @@ func (e *Evaluation) predict(ctx context.Context, a *infer.Predictor, i int, ass
 		held = e.Held[i]
 	}
 	if assess {
-		p.beliefs, p.likelihood, p.err = a.Assess(ctx, e.Instances[i], held, e.Labels[i], e.counted(i))
+		p.beliefs, p.likelihood, p.err = a.Assess(ctx, e.Instances[i], held, e.Instances[i].Samples(), e.counted(i))
 	} else {
 		p.beliefs, p.err = a.Predict(ctx, e.Instances[i], held)
 	}
@@ -223,7 +222,7 @@ func (e *Evaluation) predict(ctx context.Context, a *infer.Predictor, i int, ass
 // each of them is of. Of images with superpixels these are the pixels'.
 func (e *Evaluation) compared(i int, b *infer.Beliefs) (truth [][]int32, beliefs *infer.Beliefs, node func(int) int) {
 	if i >= len(e.Set.RowLabels) {
-		return e.Labels[i], b, func(s int) int { return s }
+		return e.Instances[i].Samples(), b, func(s int) int { return s }
 	}
 	return e.Set.RowLabels[i : i+1], inRows(e.Set, i, b), func(s int) int { return NodeOfRow(e.Set, i, s) }
 }
@@ -313,7 +312,7 @@ const rankingBytes, mostRanked = 1.25 * 24, 1 << 18
 // labels are those of an instance that predictions are compared with, each with its node or, of images with
 // superpixels, its pixel.
 func (e *Evaluation) labels(i int) iter.Seq2[int, int32] {
-	samples := e.Labels[i]
+	samples := e.Instances[i].Samples()
 	if i < len(e.Set.RowLabels) {
 		samples = e.Set.RowLabels[i : i+1]
 	}
@@ -330,7 +329,7 @@ func (e *Evaluation) labels(i int) iter.Seq2[int, int32] {
 
 // labelled counts them in all instances.
 func (e *Evaluation) labelled() (n int) {
-	for i := range e.Labels {
+	for i := range e.Instances {
 		for range e.labels(i) {
 			n++
 		}

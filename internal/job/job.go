@@ -91,7 +91,7 @@ func (p *Prepared) Train(ctx context.Context, folder *Folder, watch Watch) (*Res
 	}
 	own := *p
 	var run *run
-	err := own.recallChoice(ctx, folder)
+	err := own.recallChoice(folder)
 	if err == nil {
 		run, err = openRun(folder, &own, watch)
 	}

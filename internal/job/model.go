@@ -64,14 +64,6 @@ func (m *Model) Temperature() float64 {
 	return 1
 }
 
-// setTemperature makes it part of the model.
-func (m *Model) setTemperature(t float64) {
-	meta := map[string]string{}
-	maps.Copy(meta, m.Meta) // which another model may share
-	meta[MetaTemperature] = strconv.FormatFloat(t, 'g', -1, 64)
-	m.Meta = meta
-}
-
 // LoadModel reads a model from a file or a run folder. A file that is no model, or
 // says nothing of how to read data, is an *Error of kind Data.
 func LoadModel(path string) (*Model, error) {

@@ -31,7 +31,7 @@ type Prediction struct {
 	Unsettled int                 `json:"not_converged"`
 	Instances []PredictedInstance `json:"instances"`
 	Unproved  int                 `json:"-"` // joint states that may not be the most probable
-	worst     Unsettled
+	Worst     Unsettled           `json:"-"`
 }
 
 // Unsettled says of which instances beliefs or labels were not settled when a limit ended inference, as far as anybody
@@ -72,9 +72,6 @@ func (u *Unsettled) String() string {
 		"{counting=convex}, by which all settle in time", u.Count, u.Of, u.worst, may)
 }
 
-// Unfinished says which instances are not settled, and what to do; "" where all are.
-func (p *Prediction) Unfinished() string { return p.worst.String() }
-
 // PredictedInstance is what it says of one.
 type PredictedInstance struct {
 	Name      string          `json:"name"`
@@ -107,7 +104,7 @@ func NewJointState(r *infer.State) *JointState {
 // rows that it was read from, and takes note of the file that write names. held is as in Inference.Each.
 func (w Inference) predict(ctx context.Context, out string, set *dataset.Set, instances []*crf.Instance,
 	held [][]int32, write func(i int, nodes, rows *infer.Beliefs) (file string, err error)) (*Prediction, error) {
-	started, p := time.Now(), &Prediction{Out: out, States: stateNames(set), worst: w.unsettled()}
+	started, p := time.Now(), &Prediction{Out: out, States: stateNames(set), Worst: w.unsettled()}
 	err := w.Each(ctx, instances, held, func(i int, b *infer.Beliefs) error {
 		rows := inRows(set, i, b)
 		file, err := write(i, b, rows)
@@ -210,7 +207,7 @@ func (p *Prediction) note(name, file string, b *infer.Beliefs) {
 		Residual: runfolder.Float(b.Outcome.Residual), Left: runfolder.Float(b.Outcome.Left), Unsure: b.Outcome.Unsure,
 		File: file,
 	}
-	p.worst.add(name, b)
+	p.Worst.add(name, b)
 	if !said.Converged {
 		p.Unsettled++
 	}

@@ -30,7 +30,8 @@ func (r *run) writeReport(result *Result) error {
 	page.Callout(cmp.Or(verdicts[fitted.Status], report.CalloutWarn), s.verdict())
 	if result.Couplings != nil {
 		page.Section("Largest couplings")
-		reportCouplings(page, result)
+		table := WeightTable("coupling", result.Couplings.largest(couplingsShown))
+		page.Table(table.Headers, table.Rows)
 	}
 	for _, scored := range result.Scores {
 		if err := scored.report(r.files, page, "on", false); err != nil {
@@ -156,18 +157,6 @@ func Mebibytes(bytes int64) string { return fmt.Sprintf("%.1f MiB", float64(byte
 
 // couplingsShown is how many of the largest couplings a report lists.
 const couplingsShown = 20
-
-func reportCouplings(page *report.Report, result *Result) {
-	headers, columns := []string{"coupling", "value", "standard error"}, 3
-	if result.Errors == nil {
-		columns = 2
-	}
-	var rows [][]string
-	for _, r := range result.Couplings.largest(couplingsShown) {
-		rows = append(rows, []string{r.Name, fmt.Sprintf("%.5g", r.Value), ErrorText(r.Error)}[:columns])
-	}
-	page.Table(headers[:columns], rows)
-}
 
 // notOfCommand are options of one command, or of one folder.
 var notOfCommand = []string{"out", "resume", "force", "quiet", "json", "dry-run"}

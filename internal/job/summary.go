@@ -224,11 +224,7 @@ func (p *Prepared) result(f *learn.Result) *Result {
 	f.Model.Counts = counts
 	recipe := p.Set.Recipe // a copy, as a model does not keep the data
 	untrained := f.AtStart && numeric.Norm(p.Problem.Model.Weights) == 0
-	r := &Result{Result: f, Untrained: untrained, Model: &Model{Model: f.Model, Recipe: &recipe, Meta: meta}}
-	if p.rule.power != 0 {
-		r.Model.setTemperature(1 / p.rule.power)
-	}
-	return r
+	return &Result{Result: f, Untrained: untrained, Model: &Model{Model: f.Model, Recipe: &recipe, Meta: meta}}
 }
 
 // modelMeta is what a model file says of how it was trained. It holds nothing
@@ -245,6 +241,9 @@ func (p *Prepared) modelMeta(f *learn.Result) map[string]string {
 			Prior float64 `json:"prior,omitempty"`
 			Step  string  `json:"step"`
 		}{o.Method, p.course(f), o.Prior, o.Step}),
+	}
+	if p.rule.power != 0 {
+		meta[MetaTemperature] = strconv.FormatFloat(1/p.rule.power, 'g', -1, 64)
 	}
 	if o.predictsExactly() {
 		meta[MetaCounting] = countingExact

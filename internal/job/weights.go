@@ -48,9 +48,13 @@ func stateNumbers(field, spec string, types []crf.NodeType, want string, valid f
 			given[name] = number
 		}
 	}
+	var known []string
 	numbers := make([][]float64, len(types))
 	for a, t := range types {
 		for _, state := range t.States {
+			if !slices.Contains(known, state) {
+				known = append(known, state)
+			}
 			number, ok := given[state]
 			if !ok {
 				number = 1
@@ -58,7 +62,6 @@ func stateNumbers(field, spec string, types []crf.NodeType, want string, valid f
 			numbers[a] = append(numbers[a], number)
 		}
 	}
-	known := statesOf(types)
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if !slices.Contains(known, name) {
 			return nil, usagef("{%s} %q: there is no state %q; %s", field, spec, name, option.Suggestion(name, known, ""))
@@ -68,18 +71,6 @@ func stateNumbers(field, spec string, types []crf.NodeType, want string, valid f
 		}
 	}
 	return numbers, nil
-}
-
-// statesOf names the states of all types, each once.
-func statesOf(types []crf.NodeType) (names []string) {
-	for _, t := range types {
-		for _, state := range t.States {
-			if !slices.Contains(names, state) {
-				names = append(names, state)
-			}
-		}
-	}
-	return names
 }
 
 // balancedWeights returns n/(K n_c): every state that occurs has the same weight in

@@ -31,21 +31,6 @@ func featuresOf(in *crf.Instance, i int) *crf.Features {
 	return in.NodeFeatures(i)
 }
 
-// with returns the instance with features that do makes of those that change.
-func (m *Map) with(in *crf.Instance, do func(c *columns, f *crf.Features) crf.Features) (*crf.Instance, error) {
-	spec := in.Spec()
-	for i := range m.columns {
-		list, t := spec.NodeFeat, i
-		if i >= m.nodes {
-			list, t = spec.EdgeFeat, i-m.nodes
-		}
-		if c := &m.columns[i]; c.mean != nil {
-			list[t] = do(c, &list[t])
-		}
-	}
-	return crf.NewInstance(in.Schema(), spec)
-}
-
 // columns are the features of one type.
 type columns struct {
 	mean, deviation []float64 // [features]; 0 and 1: as it is; nil: so are all
@@ -308,7 +293,17 @@ func columnsOf(all []moments, single bool) columns {
 // Instance returns the instance with its features on the new scale. What does not change
 // is shared. Those that were kept as dense rows lie in the space, where Room bytes are reserved; nil: in memory.
 func (m *Map) Instance(in *crf.Instance, space *spill.Space) (*crf.Instance, error) {
-	return m.with(in, func(c *columns, f *crf.Features) crf.Features { return c.features(f, space) })
+	spec := in.Spec()
+	for i := range m.columns {
+		list, t := spec.NodeFeat, i
+		if i >= m.nodes {
+			list, t = spec.EdgeFeat, i-m.nodes
+		}
+		if c := &m.columns[i]; c.mean != nil {
+			list[t] = c.features(&list[t], space)
+		}
+	}
+	return crf.NewInstance(in.Schema(), spec)
 }
 
 // Room is what Instance takes of a space.
