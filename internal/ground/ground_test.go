@@ -102,7 +102,7 @@ func TestScatterIsTheAdjoint(t *testing.T) {
 			one(w.model.Layout.Node[a], w.node[a][r], r, w.nodeTheta(w.model.Weights, s),
 				func(dst, tau []float64) {
 					if s%2 == 0 {
-						adjoint.ScatterNode(dst, w.in, s, tau)
+						adjoint.ScatterNodes(dst, w.in, []int32{s}, tau)
 						return
 					}
 					adjoint.AddNode(gradient, w.model, w.in, s, tau)
@@ -112,7 +112,7 @@ func TestScatterIsTheAdjoint(t *testing.T) {
 		for e := range int32(w.in.Graph.NumEdges()) {
 			b, r := w.in.EdgeType(e), w.in.EdgeRow(e)
 			one(w.model.Layout.Edge[b], w.edge[b][r], r, w.edgeTheta(w.model.Weights, e),
-				func(dst, tau []float64) { adjoint.ScatterEdge(dst, w.in, e, tau) })
+				func(dst, tau []float64) { adjoint.ScatterEdges(dst, w.in, []int32{e}, tau) })
 		}
 		if !closeTo(gradient, want) {
 			t.Fatalf("seed %d: gradient %v, want %v", seed, gradient, want)

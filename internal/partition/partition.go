@@ -85,16 +85,9 @@ func (p *Partition) EachList(do func(list *[]int32)) {
 
 // EachList is that of one block.
 func (b *Block) EachList(do func(list *[]int32)) {
-	do(&b.Nodes)
-	for _, list := range b.lists() {
+	for _, list := range [...]*[]int32{&b.Nodes, &b.Edges, &b.Order, &b.Runs, &b.InStart, &b.In, &b.InEdge, &b.InSource,
+		&b.Out, &b.OutEdge, &b.OutSource} {
 		do(list)
-	}
-}
-
-// lists are all of a block but Nodes.
-func (b *Block) lists() [10]*[]int32 {
-	return [...]*[]int32{
-		&b.Edges, &b.Order, &b.Runs, &b.InStart, &b.In, &b.InEdge, &b.InSource, &b.Out, &b.OutEdge, &b.OutSource,
 	}
 }
 

@@ -1,5 +1,7 @@
 package partition
 
+import "slices"
+
 // openSets is how many sets may be waiting for more blocks: with more of them, Sets
 // would stray far from the order of the blocks.
 const openSets = 4
@@ -10,7 +12,8 @@ func Sets(order []int, neighbours [][]int32, most int) (sets [][]int) {
 	of := make([]int, len(neighbours)) // 1 + the set of each block that was placed
 	for _, block := range order {
 		at := max(0, len(sets)-openSets)
-		for at < len(sets) && !(len(sets[at]) < most && free(of, at, neighbours[block])) {
+		next := func(b int32) bool { return of[b] == at+1 }
+		for at < len(sets) && (len(sets[at]) >= most || slices.ContainsFunc(neighbours[block], next)) {
 			at++
 		}
 		if at == len(sets) {
@@ -20,16 +23,6 @@ func Sets(order []int, neighbours [][]int32, most int) (sets [][]int) {
 		of[block] = at + 1
 	}
 	return sets
-}
-
-// free reports whether a set has none of the blocks.
-func free(of []int, set int, blocks []int32) bool {
-	for _, b := range blocks {
-		if of[b] == set+1 {
-			return false
-		}
-	}
-	return true
 }
 
 // Neighbours lists, for every block, the others that some of the partitions, all of as many blocks,
