@@ -1,8 +1,6 @@
 package ground
 
 import (
-	"iter"
-
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/simd"
@@ -17,35 +15,22 @@ type Adjoint struct {
 	scratch   scratch
 	indicator []float64       // [rows of a batch*states] of one state each
 	held      []stretch.Patch // [node types] beliefs at the cells of stretched features
-	one       [1]int32
 }
 
-// AddNode adds f_s ⊗ belief to the place of the node's weights in gradient, which is laid out like all weights.
-// ReleaseAll follows the last node of an instance.
-func (a *Adjoint) AddNode(gradient []float64, m *crf.Model, in *crf.Instance, s int32, belief []float64) {
-	a.one[0] = s
-	a.AddNodes(gradient, m, in, a.one[:], belief)
-}
-
-// AddEdge is AddNode for an edge; belief is row-major with the state of U(e) slow.
-func (a *Adjoint) AddEdge(gradient []float64, m *crf.Model, in *crf.Instance, e int32, belief []float64) {
-	a.one[0] = e
-	a.AddEdges(gradient, m, in, a.one[:], belief)
-}
-
-// AddNodes is AddNode for at most RowsPerBatch nodes of one type; beliefs [nodes × states] follow each other.
+// AddNodes adds f_s ⊗ belief of at most RowsPerBatch nodes of one type to the places of their weights in gradient, laid
+// out like all weights; beliefs [nodes × states] follow each other. ReleaseAll follows the last of an instance.
 func (a *Adjoint) AddNodes(gradient []float64, m *crf.Model, in *crf.Instance, nodes []int32, beliefs []float64) {
 	span := &m.Layout.Node[in.NodeType(nodes[0])]
-	for i, n := 0, copiedTogether(span, len(nodes)); i < len(nodes); i += n {
-		a.ScatterNodes(copyOf(span, gradient, in.NodeRow(nodes[i])), in, nodes[i:i+n], beliefs[i*span.States:][:n*span.States])
+	for n := copiedTogether(span, len(nodes)); len(nodes) > 0; nodes, beliefs = nodes[n:], beliefs[n*span.States:] {
+		a.ScatterNodes(copyOf(span, gradient, in.NodeRow(nodes[0])), in, nodes[:n], beliefs[:n*span.States])
 	}
 }
 
-// AddEdges is AddNodes for edges.
+// AddEdges is AddNodes for edges; a belief is row-major with the state of U(e) slow.
 func (a *Adjoint) AddEdges(gradient []float64, m *crf.Model, in *crf.Instance, edges []int32, beliefs []float64) {
 	span := &m.Layout.Edge[in.EdgeType(edges[0])]
-	for i, n := 0, copiedTogether(span, len(edges)); i < len(edges); i += n {
-		a.ScatterEdges(copyOf(span, gradient, in.EdgeRow(edges[i])), in, edges[i:i+n], beliefs[i*span.States:][:n*span.States])
+	for n := copiedTogether(span, len(edges)); len(edges) > 0; edges, beliefs = edges[n:], beliefs[n*span.States:] {
+		a.ScatterEdges(copyOf(span, gradient, in.EdgeRow(edges[0])), in, edges[:n], beliefs[:n*span.States])
 	}
 }
 
@@ -56,22 +41,11 @@ func (a *Adjoint) AddStatistics(dst []float64, m *crf.Model, in *crf.Instance, l
 }
 
 // Range are some of the nodes of an instance, and of its edges.
-type Range struct{ Nodes, Edges Interval }
-
-// Interval are the numbers from the first to before the second.
-type Interval [2]int
-
-// All goes through the numbers.
-func (x Interval) All() iter.Seq[int] {
-	return func(yield func(int) bool) {
-		for i := x[0]; i < x[1] && yield(i); i++ {
-		}
-	}
-}
+type Range struct{ Nodes, Edges [2]int } // from the first to before the second
 
 // Whole is all of an instance.
 func Whole(in *crf.Instance) Range {
-	return Range{Interval{0, in.Graph.NumNodes()}, Interval{0, in.Graph.NumEdges()}}
+	return Range{[2]int{0, in.Graph.NumNodes()}, [2]int{0, in.Graph.NumEdges()}}
 }
 
 // AddChange adds what AddStatistics adds of labels in a range, less what it adds of from: elements that
@@ -80,7 +54,7 @@ func (a *Adjoint) AddChange(dst []float64, m *crf.Model, in *crf.Instance, r Ran
 	weight float64) {
 	a.addNodeStatistics(dst, m, in, r.Nodes, from, labels, weight)
 	u, v := in.Graph.Ends()
-	for e := range r.Edges.All() {
+	for e := r.Edges[0]; e < r.Edges[1]; e++ {
 		k, was := in.States(v[e]), crf.Unobserved
 		if from != nil {
 			was = joint(from[u[e]], from[v[e]], k)
@@ -114,7 +88,7 @@ func (a *Adjoint) change(span *crf.Span, dst []float64, f *matrix, row, was, is 
 
 // addNodeStatistics is the part of nodes in AddChange. Nodes that are held back go there in
 // batches: neighbours lie on the same cells.
-func (a *Adjoint) addNodeStatistics(dst []float64, m *crf.Model, in *crf.Instance, nodes Interval, from,
+func (a *Adjoint) addNodeStatistics(dst []float64, m *crf.Model, in *crf.Instance, nodes [2]int, from,
 	labels []int32, weight float64) {
 	held, n := -1, 0 // type and number of the nodes of the batch
 	flush := func() {
@@ -123,7 +97,7 @@ func (a *Adjoint) addNodeStatistics(dst []float64, m *crf.Model, in *crf.Instanc
 		}
 		n = 0
 	}
-	for i := range nodes.All() {
+	for i := nodes[0]; i < nodes[1]; i++ {
 		x, y := int32(crf.Unobserved), labels[i]
 		if from != nil {
 			x = from[i]

@@ -105,7 +105,7 @@ func TestScatterIsTheAdjoint(t *testing.T) {
 						adjoint.ScatterNodes(dst, w.in, []int32{s}, tau)
 						return
 					}
-					adjoint.AddNode(gradient, w.model, w.in, s, tau)
+					adjoint.AddNodes(gradient, w.model, w.in, []int32{s}, tau)
 				})
 		}
 		adjoint.ReleaseAll(gradient, w.model, w.in)

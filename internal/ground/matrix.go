@@ -85,27 +85,24 @@ func (f *matrix) add(w []float64, r, x, k int, weight float64, s *scratch) {
 // themselves where the rows are neighbours, else a copy in s.
 func (f *matrix) doubles(rows []int32, s *scratch) []float64 {
 	n, d := len(rows), f.Dim
-	if f.Book != nil {
-		s.double = numeric.Resize(s.double, n*d)
+	if f.Double != nil && neighbours(rows) {
+		return f.Double[int(rows[0])*d:][:n*d]
+	}
+	s.double = numeric.Resize(s.double, n*d+simd.Padding)
+	switch {
+	case f.Double != nil:
+		simd.Gather(s.double, f.Double, rows, d)
+	case f.Book != nil:
 		for i, r := range rows {
 			copy(s.double[i*d:][:d], f.Book[int(f.Bins[r])*d:])
 		}
-		return s.double
-	}
-	if f.Double == nil {
-		s.double = numeric.Resize(s.double, n*d)
+	default:
 		for i, r := range rows {
 			for j, x := range f.Single[int(r)*d:][:d] {
 				s.double[i*d+j] = float64(x)
 			}
 		}
-		return s.double
 	}
-	if neighbours(rows) {
-		return f.Double[int(rows[0])*d:][:n*d]
-	}
-	s.double = numeric.Resize(s.double, n*d+simd.Padding)
-	simd.Gather(s.double, f.Double, rows, d)
 	return s.double[:n*d]
 }
 

@@ -192,11 +192,8 @@ func (pot *Potentials) GroundEdges(m *crf.Model, in *crf.Instance, block *partit
 		at := len(pot.Table)
 		pot.Table = numeric.Resize(pot.Table, at+len(rows)*span.States)
 		pot.multiply(pot.Table[at:], m, span, f, rows)
-		for range rows {
-			pot.EdgeAt = append(pot.EdgeAt, at)
-			pot.TableID = append(pot.TableID, int32(pot.NumTables))
-			pot.NumTables++
-			at += span.States
+		for i := range rows {
+			pot.addTable(at + i*span.States)
 		}
 	}
 	// Edges that share a table have the same mask.
@@ -228,6 +225,11 @@ func (pot *Potentials) groundShared(m *crf.Model, f *matrix, edgeType, r int) {
 	span, at := &m.Layout.Edge[edgeType], len(pot.Table)
 	pot.Table = numeric.Resize(pot.Table, at+span.States)
 	f.multiply(pot.Table[at:], copyOf(span, m.Weights, r), r, &pot.scratch)
+	pot.addTable(at)
+}
+
+// addTable gives the next edge a table of its own, which begins there.
+func (pot *Potentials) addTable(at int) {
 	pot.EdgeAt = append(pot.EdgeAt, at)
 	pot.TableID = append(pot.TableID, int32(pot.NumTables))
 	pot.NumTables++

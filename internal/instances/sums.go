@@ -59,8 +59,8 @@ func (a *Adder) Over(data []*crf.Instance, size int, add Add) []float64 {
 			nodes, edges := in.Graph.NumNodes(), in.Graph.NumEdges()
 			n := nodes + edges
 			if from, to := max(0, lo), min(n, hi); from < to {
-				r := ground.Range{Nodes: ground.Interval{nodes * from / n, nodes * to / n}}
-				r.Edges = ground.Interval{edges * from / n, edges * to / n}
+				r := ground.Range{Nodes: [2]int{nodes * from / n, nodes * to / n}}
+				r.Edges = [2]int{edges * from / n, edges * to / n}
 				add(sums[c*size:][:size:size], worker, i, r)
 			}
 			lo, hi = lo-n, hi-n
@@ -142,8 +142,8 @@ func (s *Statistics) each(kind int, in *crf.Instance, r ground.Range,
 	if nodes := len(s.Layout.Node); kind >= nodes {
 		of, typeOf, rowOf, scale, kind = r.Edges, in.EdgeType, in.EdgeRow, edgeScale, kind-nodes
 	}
-	for i := range of.All() {
-		if i := int32(i); typeOf(i) == kind {
+	for i := int32(of[0]); i < int32(of[1]); i++ {
+		if typeOf(i) == kind {
 			use(i, rowOf(i), scale(i))
 		}
 	}
@@ -164,12 +164,12 @@ func (s *Statistics) Frequencies() []float64 {
 		u, v := in.Graph.Ends()
 		for i, labels := range in.Samples() {
 			weight := in.Weight() * in.SampleWeight(i)
-			for n := range r.Nodes.All() {
+			for n := r.Nodes[0]; n < r.Nodes[1]; n++ {
 				if y := labels[n]; y != crf.Unobserved {
 					counts[at[in.NodeType(int32(n))]+int(y)] += weight
 				}
 			}
-			for e := range r.Edges.All() {
+			for e := r.Edges[0]; e < r.Edges[1]; e++ {
 				if yu, yv := labels[u[e]], labels[v[e]]; yu != crf.Unobserved && yv != crf.Unobserved {
 					counts[at[len(s.Layout.Node)+in.EdgeType(int32(e))]+int(yu)*in.States(v[e])+int(yv)] += weight
 				}

@@ -53,13 +53,8 @@ func FindUnlabelled(m *crf.Model, data []*crf.Instance) Unlabelled {
 	}
 	for a := range u {
 		for c, states := range u[a] {
-			several := 0
-			for _, x := range states {
-				if x {
-					several++
-				}
-			}
-			if hidden[a][c] && several > 1 {
+			first := slices.Index(states, true)
+			if hidden[a][c] && slices.Contains(states[first+1:], true) && first >= 0 {
 				found = true
 			} else {
 				u[a][c] = nil

@@ -161,9 +161,9 @@ func (l *likelihood) eliminate(gradient []float64, m *crf.Model, in *crf.Instanc
 			table[x] *= weight
 		}
 		if f < nodes {
-			l.adjoint.AddNode(gradient, m, in, int32(f), table)
+			l.adjoint.AddNodes(gradient, m, in, []int32{int32(f)}, table)
 		} else {
-			l.adjoint.AddEdge(gradient, m, in, int32(f-nodes), table)
+			l.adjoint.AddEdges(gradient, m, in, []int32{int32(f - nodes)}, table)
 		}
 	}
 	l.adjoint.ReleaseAll(gradient, m, in)

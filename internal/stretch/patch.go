@@ -37,10 +37,7 @@ func (p *Patch) corners(rows []int32, use func(c corner, from, to int)) {
 	m, width := p.Map, p.Map.over.Cols
 	var c corner
 	for from, to := 0, 0; from < len(rows); from = to {
-		pixel := m.pixelOf(rows[from])
-		y, x := pixel/width, pixel%width
-		c = corner{m.down.low[y] * int32(m.of.Cols), m.down.high[y] * int32(m.of.Cols), m.across.low[x], m.across.high[x],
-			float64(m.down.weight[y]), y * width}
+		c = m.cornerOf(m.pixelOf(rows[from]))
 		for to = from + 1; to < len(rows); to++ {
 			next := m.pixelOf(rows[to]) - c.line
 			if next < 0 || next >= width || m.across.low[next] != c.left {
@@ -51,9 +48,21 @@ func (p *Patch) corners(rows []int32, use func(c corner, from, to int)) {
 	}
 }
 
+// cornerOf returns where a pixel lies.
+func (m *Map) cornerOf(pixel int) corner {
+	y, x := pixel/m.over.Cols, pixel%m.over.Cols
+	return corner{m.down.low[y] * int32(m.of.Cols), m.down.high[y] * int32(m.of.Cols), m.across.low[x], m.across.high[x],
+		float64(m.down.weight[y]), y * m.over.Cols}
+}
+
+// cells are the four cells.
+func (c corner) cells() [4]int32 {
+	return [...]int32{c.above + c.left, c.above + c.right, c.below + c.left, c.below + c.right}
+}
+
 // add adds the four cells, those that are not there yet, with zeros.
 func (p *Patch) add(c corner) {
-	for _, cell := range [4]int32{c.above + c.left, c.above + c.right, c.below + c.left, c.below + c.right} {
+	for _, cell := range c.cells() {
 		if p.place[cell] == 0 {
 			p.Cells = append(p.Cells, cell)
 			p.place[cell] = int32(len(p.Cells))

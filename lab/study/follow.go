@@ -115,11 +115,11 @@ func (f *follower) gradientOf(dst, tau []float64) {
 		dst[i] = f.problem.L2*w - f.data[i]
 	}
 	for s := range f.in.Graph.NumNodes() {
-		f.adjoint.AddNode(dst, f.model, f.in, int32(s), tau[f.nodeAt[s]:f.nodeAt[s+1]])
+		f.adjoint.AddNodes(dst, f.model, f.in, []int32{int32(s)}, tau[f.nodeAt[s]:f.nodeAt[s+1]])
 	}
 	f.adjoint.ReleaseAll(dst, f.model, f.in)
 	for e := range f.in.Graph.NumEdges() {
-		f.adjoint.AddEdge(dst, f.model, f.in, int32(e), tau[f.edgeAt[e]:f.edgeAt[e+1]])
+		f.adjoint.AddEdges(dst, f.model, f.in, []int32{int32(e)}, tau[f.edgeAt[e]:f.edgeAt[e+1]])
 	}
 }
 
