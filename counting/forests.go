@@ -41,8 +41,10 @@ func (s *forestSample) Appearance() []float64 {
 func coverForests(ctx context.Context, g *graph.Graph, rng *rand.Rand, minForests int) (*forestSample, error) {
 	sample := &forestSample{Count: make([]int32, g.NumEdges())}
 	c, r := newCoverer(g, sample.Count), newRoots(g)
-	for uncovered := g.NumEdges(); parallel.Ended(ctx) == nil &&
-		(uncovered > 0 || sample.Forests < max(1, minForests)); sample.Forests++ {
+	for uncovered := g.NumEdges(); uncovered > 0 || sample.Forests < max(1, minForests); sample.Forests++ {
+		if err := parallel.Ended(ctx); err != nil {
+			return nil, err
+		}
 		forest := c.draw(rng)
 		for _, e := range forest {
 			if sample.Count[e] == 0 {
@@ -51,9 +53,6 @@ func coverForests(ctx context.Context, g *graph.Graph, rng *rand.Rand, minForest
 			sample.Count[e]++
 		}
 		r.add(forest)
-	}
-	if err := parallel.Ended(ctx); err != nil {
-		return nil, err
 	}
 	sample.Parent = r.shares(sample.Forests)
 	return sample, nil

@@ -294,7 +294,6 @@ func much(in *crf.Instance, blocks int) bool {
 	if known, ok := cutAnswers.Load(asked); ok {
 		return known.(bool)
 	}
-	// There may be more blocks than nodes.
 	much := blocks > g.NumNodes() || partition.CutShare(g, usualBlocks(in, blocks)) > most
 	cutAnswers.Store(asked, much)
 	runtime.AddCleanup(g, func(asked cutQuestion) { cutAnswers.Delete(asked) }, asked)

@@ -34,12 +34,6 @@ func (a *Adjoint) AddEdges(gradient []float64, m *crf.Model, in *crf.Instance, e
 	}
 }
 
-// AddStatistics adds weight · M w to dst [weights], w being the one-hot statistics of the labels: of every node that
-// has one, and of every edge both of whose ends have one.
-func (a *Adjoint) AddStatistics(dst []float64, m *crf.Model, in *crf.Instance, labels []int32, weight float64) {
-	a.AddChange(dst, m, in, Whole(in), nil, labels, weight)
-}
-
 // Range are some of the nodes of an instance, and of its edges.
 type Range struct{ Nodes, Edges [2]int } // from the first to before the second
 
@@ -48,8 +42,8 @@ func Whole(in *crf.Instance) Range {
 	return Range{[2]int{0, in.Graph.NumNodes()}, [2]int{0, in.Graph.NumEdges()}}
 }
 
-// AddChange adds what AddStatistics adds of labels in a range, less what it adds of from: elements that
-// have the same in both take but a look. from may be nil: it has no labels.
+// AddChange adds weight · M (w − w') to dst [weights], w being the one-hot statistics of labels in a range: of nodes
+// that have one and edges both of whose ends do, and w' those of from, or nil. What is the same takes but a look.
 func (a *Adjoint) AddChange(dst []float64, m *crf.Model, in *crf.Instance, r Range, from, labels []int32,
 	weight float64) {
 	a.addNodeStatistics(dst, m, in, r.Nodes, from, labels, weight)

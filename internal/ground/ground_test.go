@@ -161,10 +161,10 @@ func TestConditionIsGround(t *testing.T) {
 	}
 }
 
-// statistics calls AddStatistics on zeros.
+// statistics calls AddChange on zeros.
 func statistics(w *world, labels []int32, weight float64) []float64 {
 	dst := make([]float64, w.model.Layout.Size)
-	new(Adjoint).AddStatistics(dst, w.model, w.in, labels, weight)
+	new(Adjoint).AddChange(dst, w.model, w.in, Whole(w.in), nil, labels, weight)
 	return dst
 }
 
@@ -264,7 +264,7 @@ func TestNoAllocations(t *testing.T) {
 			for b := range part.Blocks {
 				pot.Ground(w.model, w.in, &part.Blocks[b])
 			}
-			adjoint.AddStatistics(gradient, w.model, w.in, w.in.Samples()[0], 1)
+			adjoint.AddChange(gradient, w.model, w.in, Whole(w.in), nil, w.in.Samples()[0], 1)
 		}
 		visit()
 		if allocations := testing.AllocsPerRun(5, visit); allocations != 0 {

@@ -67,7 +67,7 @@ func (l *likelihood) complete(gradient []float64, m *crf.Model, in *crf.Instance
 	if logZ = largest + math.Log(logZ); gradient != nil {
 		next := 0
 		ground.EachCompletion(in, labels, func(full []int32) {
-			l.adjoint.AddStatistics(gradient, m, in, full, weight*math.Exp(scores[next]-logZ))
+			l.adjoint.AddChange(gradient, m, in, ground.Whole(in), nil, full, weight*math.Exp(scores[next]-logZ))
 			next++
 		})
 	}

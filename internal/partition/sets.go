@@ -24,24 +24,3 @@ func Sets(order []int, neighbours [][]int32, most int) (sets [][]int) {
 	}
 	return sets
 }
-
-// Neighbours lists, for every block, the others that some of the partitions, all of as many blocks,
-// joins to it by an edge.
-func Neighbours(partitions []*Partition) [][]int32 {
-	neighbours := make([][]int32, len(partitions[0].Blocks))
-	known := map[*Partition]bool{}
-	for _, p := range partitions {
-		if known[p] {
-			continue
-		}
-		known[p] = true
-		for x := range p.Blocks {
-			for _, g := range p.Blocks[x].Groups {
-				if int(g.Other) != x {
-					neighbours[x] = append(neighbours[x], g.Other)
-				}
-			}
-		}
-	}
-	return neighbours
-}

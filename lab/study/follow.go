@@ -72,7 +72,7 @@ func newFollower(p learn.Problem, part *partition.Partition) (*follower, error) 
 	f.data, f.gradient = make([]float64, len(f.model.Weights)), make([]float64, len(f.model.Weights))
 	samples := in.Samples()
 	for _, labels := range samples {
-		f.adjoint.AddStatistics(f.data, f.model, in, labels, 1/float64(len(samples)))
+		f.adjoint.AddChange(f.data, f.model, in, ground.Whole(in), nil, labels, 1/float64(len(samples)))
 	}
 	// Before the first iteration the beliefs are those of θ_0.
 	if err := f.infer(f.tau, f.state, &f.whole.Blocks[0]); err != nil {
