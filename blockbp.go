@@ -34,7 +34,7 @@ type Options struct {
 	// Method is auto, which goes by the sizes of the networks, bbpl, inner-dual or full; exact, maximum likelihood of
 	// narrow networks; or pseudo or piecewise, baselines without inference. "" means auto.
 	Method learn.Method
-	// Counting names the counting numbers of the free energy: convex, cover, trw or bethe.
+	// Counting names the counting numbers of the free energy: convex, cover, trw, near-bethe or bethe.
 	// "" or auto means convex for an image folder, else trw.
 	Counting string
 	// Prior is the standard deviation σ of the normal prior of every weight, of mean 0,

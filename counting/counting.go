@@ -154,7 +154,6 @@ func Bethe(g *graph.Graph) *Numbers {
 		node[s] = 1 - float64(g.Degree(int32(s)))
 	}
 	c := must(New("bethe", g, node, constants(g.NumEdges(), 1)))
-	c.Facts = Facts{Bound: None}
 	if g.IsForest() {
 		c.Facts = Facts{Convex: true, Bound: Exact}
 		c.certify(parents(g))
@@ -196,7 +195,7 @@ func (c *Numbers) countOnce() {
 // in the spanning-forest polytope, as the averages of sampled forests do: convex, and an upper bound. That they do is
 // not checked; for numbers of unknown origin there is New with Prove.
 func TreeReweighted(g *graph.Graph, appearance []float64) (*Numbers, error) {
-	c, err := treeReweighted(g, appearance)
+	c, err := treeReweighted(g, appearance, nil)
 	if err == nil {
 		split, _ := c.provablyConvex(g)
 		c.certify(split)
@@ -204,8 +203,8 @@ func TreeReweighted(g *graph.Graph, appearance []float64) (*Numbers, error) {
 	return c, err
 }
 
-// treeReweighted is TreeReweighted without a split.
-func treeReweighted(g *graph.Graph, appearance []float64) (*Numbers, error) {
+// treeReweighted is TreeReweighted with a split that is known.
+func treeReweighted(g *graph.Graph, appearance, split []float64) (*Numbers, error) {
 	if len(appearance) != g.NumEdges() {
 		return nil, fmt.Errorf("%d edge appearances, the network has %d edges", len(appearance), g.NumEdges())
 	}
@@ -224,6 +223,7 @@ func treeReweighted(g *graph.Graph, appearance []float64) (*Numbers, error) {
 	if g.IsForest() && !slices.ContainsFunc(appearance, func(mu float64) bool { return mu != 1 }) {
 		c.Facts.Bound = Exact
 	}
+	c.certify(split)
 	return c, nil
 }
 
@@ -231,20 +231,14 @@ func treeReweighted(g *graph.Graph, appearance []float64) (*Numbers, error) {
 func (c *Numbers) classify() {
 	number := make(map[float64]uint8)
 	class := make([]uint8, len(c.Edge))
-	last, lastClass := math.NaN(), uint8(0)
 	for e, x := range c.Edge {
-		if x != last {
-			id, ok := number[x]
-			if !ok {
-				if len(number) == maxClasses {
-					return
-				}
-				id = uint8(len(number))
-				number[x] = id
+		if _, known := number[x]; !known {
+			if len(number) == maxClasses {
+				return
 			}
-			last, lastClass = x, id
+			number[x] = uint8(len(number))
 		}
-		class[e] = lastClass
+		class[e] = number[x]
 	}
 	c.EdgeClass, c.Classes = class, len(number)
 }

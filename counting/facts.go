@@ -79,17 +79,8 @@ func (c *Numbers) evenRoom(g *graph.Graph) []float64 {
 }
 
 func (c *Numbers) isBethe(g *graph.Graph) bool {
-	for _, x := range c.Edge {
-		if math.Abs(x-1) > countTolerance {
-			return false
-		}
-	}
-	for _, x := range c.Rho {
-		if math.Abs(x-1) > countTolerance {
-			return false
-		}
-	}
-	return true
+	other := func(x float64) bool { return math.Abs(x-1) > countTolerance }
+	return !slices.ContainsFunc(c.Edge, other) && !slices.ContainsFunc(c.Rho, other)
 }
 
 // boundsLogZ tests whether the entropy Σ ρ_s H_s − Σ c_uv I_uv is at least that
@@ -127,10 +118,5 @@ func sampledTreeReweighted(ctx context.Context, g *graph.Graph, seed uint64) (*N
 	if err != nil {
 		return nil, err
 	}
-	c, err := treeReweighted(g, sample.Appearance())
-	if err != nil {
-		return nil, err
-	}
-	c.certify(sample.Parent)
-	return c, nil
+	return treeReweighted(g, sample.Appearance(), sample.Parent)
 }

@@ -41,28 +41,18 @@ func (s *forestSample) Appearance() []float64 {
 func coverForests(ctx context.Context, g *graph.Graph, rng *rand.Rand, minForests int) (*forestSample, error) {
 	sample := &forestSample{Count: make([]int32, g.NumEdges())}
 	c, r := newCoverer(g, sample.Count), newRoots(g)
-	drawn, counted := make(chan []int32, 1), make(chan bool)
-	go func() { // a forest is counted while the next is drawn
-		for forest := range drawn {
-			r.add(forest)
+	for uncovered := g.NumEdges(); uncovered > 0 || sample.Forests < max(1, minForests); sample.Forests++ {
+		if err := parallel.Ended(ctx); err != nil {
+			return nil, err
 		}
-		close(counted)
-	}()
-	for uncovered := g.NumEdges(); parallel.Ended(ctx) == nil &&
-		(uncovered > 0 || sample.Forests < max(1, minForests)); sample.Forests++ {
-		forest := slices.Clone(c.draw(rng))
+		forest := c.draw(rng)
 		for _, e := range forest {
 			if sample.Count[e] == 0 {
 				uncovered--
 			}
 			sample.Count[e]++
 		}
-		drawn <- forest
-	}
-	close(drawn)
-	<-counted
-	if err := parallel.Ended(ctx); err != nil {
-		return nil, err
+		r.add(forest)
 	}
 	sample.Parent = r.shares(sample.Forests)
 	return sample, nil

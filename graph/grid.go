@@ -28,21 +28,25 @@ func Grid(rows, cols int, o GridOptions) (*Graph, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := gridBuilder{
-		cols: int32(cols), options: o,
-		u: make([]int32, 0, numEdges), v: make([]int32, 0, numEdges),
+	u, v := make([]int32, 0, numEdges), make([]int32, 0, numEdges)
+	steps := [][2]int{{0, 1}, {1, 0}, {1, 1}, {1, -1}}
+	if !o.Eight {
+		steps = steps[:2]
 	}
-	for r := range int32(rows) {
-		row, below := r*b.cols, (r+1)*b.cols
-		if int(r) == rows-1 {
-			below = -1
-			if o.Torus {
-				below = 0
+	for r := range rows {
+		for c := range cols {
+			for _, step := range steps {
+				down, across := r+step[0], c+step[1]
+				if o.Torus {
+					down, across = down%rows, (across+cols)%cols
+				}
+				if down < rows && across >= 0 && across < cols {
+					u, v = append(u, int32(r*cols+c)), append(v, int32(down*cols+across))
+				}
 			}
 		}
-		b.addRow(row, below)
 	}
-	return FromEdges(rows*cols, b.u, b.v)
+	return FromEdges(rows*cols, u, v)
 }
 
 // countEdges checks the size of the grid and returns its number of edges.
@@ -71,47 +75,4 @@ func (o GridOptions) countEdges(rows, cols int) (int, error) {
 			kind, rows, cols, numEdges, MaxEdges)
 	}
 	return int(numEdges), nil
-}
-
-// gridBuilder collects the edges of a grid row by row.
-type gridBuilder struct {
-	cols    int32
-	options GridOptions
-	u, v    []int32
-}
-
-// addRow adds the edges of the nodes of one row. row and below are the first
-// nodes of that row and of the row under it; below is negative if there is none.
-func (b *gridBuilder) addRow(row, below int32) {
-	last := b.cols - 1
-	for c := range b.cols {
-		left, right := c-1, c+1
-		if b.options.Torus {
-			if c == 0 {
-				left = last
-			}
-			if c == last {
-				right = 0
-			}
-		}
-		s := row + c
-		if right <= last {
-			b.add(s, row+right)
-		}
-		if below < 0 {
-			continue
-		}
-		b.add(s, below+c)
-		if b.options.Eight && right <= last {
-			b.add(s, below+right)
-		}
-		if b.options.Eight && left >= 0 {
-			b.add(s, below+left)
-		}
-	}
-}
-
-func (b *gridBuilder) add(s, t int32) {
-	b.u = append(b.u, s)
-	b.v = append(b.v, t)
 }

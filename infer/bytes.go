@@ -132,7 +132,7 @@ func (p *Predictor) Bytes(in *crf.Instance) (float64, error) {
 	z := predictedSizes(in)
 	tables := *z
 	if ground.SharesTables(in) { // its tables are there once, and exponentiated for every class
-		all, distinct := ground.Entries(in)
+		_, all, distinct := ground.Entries(in)
 		tables.pairs = distinct + min(all, distinct*float64(max(1, numbers.Classes)))
 	}
 	bytes := tables.propagation() + nodeBytes*z.nodes + edgeBytes*z.edges

@@ -68,13 +68,19 @@ func (j *unitSet) hasNodes(block int) bool {
 	return slices.ContainsFunc(j.units, func(u *unit) bool { return len(u.partition.Blocks[block].Nodes) > 0 })
 }
 
-// neighbours are those of the blocks of all units.
-func (j *unitSet) neighbours() [][]int32 {
-	var partitions []*partition.Partition
-	for _, u := range j.units {
-		partitions = append(partitions, u.partition)
-	}
-	return partition.Neighbours(partitions)
+// neighbours lists, for every block, the others that an edge of some unit joins it to.
+func (j *unitSet) neighbours() (all [][]int32) {
+	j.eachPartition(func(p *partition.Partition) {
+		if all == nil {
+			all = make([][]int32, len(p.Blocks))
+		}
+		for x := range p.Blocks {
+			for _, g := range p.Blocks[x].Groups[1:] {
+				all[x] = append(all[x], g.Other)
+			}
+		}
+	})
+	return all
 }
 
 // visitShares returns, for every set of a pass, its share of all nodes and edges; of an edge each end has half.

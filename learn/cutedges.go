@@ -121,17 +121,17 @@ func (l *learner) sumCut(w *worker, s *jobResult, u *unit, blockIndex int) {
 			continue
 		}
 		at, _ := l.cutRange(u, &g)
-		for _, e := range block.Edges[g.Lo:g.Hi] {
+		for i := g.Lo; i < g.Hi; i++ {
 			kept := u.cutBeliefs[at:][:l.cutStride]
 			at += l.cutStride
 			simd.AddScaled(s.cut[l.boundAt():], kept[l.cutStride-2:], w.scale)
-			t := u.in.EdgeType(e)
+			t := u.in.EdgeType(block.Edges[i])
 			if span := &l.model.Layout.Edge[t]; !span.Untied {
 				belief := w.belief[:span.States]
 				for j, x := range kept[:span.States] {
 					belief[j] = w.scale * x
 				}
-				w.adjoint.ScatterEdge(s.cut[span.Part:][:span.Len], u.in, e, belief)
+				w.adjoint.ScatterEdges(s.cut[span.Part:][:span.Len], u.in, block.Edges[i:i+1], belief)
 				simd.AddScaled(s.cut[l.edgeMoment[t]:][:span.States], belief, 1)
 			}
 		}

@@ -1,5 +1,7 @@
 package learn
 
+import "github.com/blockbp/blockbp/internal/partition"
+
 // Sizes says what a run works on, before it is started.
 type Sizes struct {
 	Instances   int     `json:"instances"`
@@ -25,7 +27,7 @@ func Measure(p Problem, settings Settings) (*Sizes, error) {
 
 func (l *learner) measure() *Sizes {
 	sizes := l.sizes(l.blocks, l.stateBytes())
-	sizes.CutFraction = float64(l.units[0].partition.CutEdges()) / float64(max(1, l.units[0].in.Graph.NumEdges()))
+	sizes.CutFraction = partition.CutShare(l.units[0].in.Graph, l.units[0].partition.Of)
 	return sizes
 }
 

@@ -65,7 +65,7 @@ func (l *learner) wantLists(p *spill.Pages, _ *visit, u *unit, block int) {
 
 // wantRows adds what a visit reads and writes of a block.
 func (l *learner) wantRows(p *spill.Pages, v *visit, u *unit, block int) {
-	b, c := &u.partition.Blocks[block], u.net.Counting
+	b := &u.partition.Blocks[block]
 	row := func(f *crf.Features, r int) {
 		x := f.Data()
 		spill.Want(p, x.Double, r*x.Dim, x.Dim)
@@ -111,15 +111,6 @@ func (l *learner) wantRows(p *spill.Pages, v *visit, u *unit, block int) {
 		belief(from[e])
 		belief(to[e])
 	}
-	numbers := func(list []int32, x []float64, each int32) {
-		for _, i := range list {
-			spill.Want(p, x, int(i*each), int(each))
-		}
-	}
-	numbers(b.Nodes, c.Node, 1)
-	numbers(b.Nodes, c.Rho, 1)
-	numbers(b.Edges, c.Edge, 1)
-	numbers(b.Edges, c.Split, 2)
 }
 
 // readApart tells the system whether pieces of what lies in files are asked for, as visits do, or read
@@ -134,16 +125,13 @@ func (l *learner) readApart(apart bool) {
 			spill.Apart(f.Data().Double, apart)
 			spill.Apart(f.Data().Single, apart)
 		}
-		for _, x := range [][]float64{u.net.Counting.Node, u.net.Counting.Edge, u.net.Counting.Rho, u.net.Counting.Split} {
-			spill.Apart(x, apart)
-		}
 	}
 }
 
 // eachPartition calls do for every partition, which units may share, once.
-func (l *learner) eachPartition(do func(*partition.Partition)) {
+func (j *unitSet) eachPartition(do func(*partition.Partition)) {
 	seen := map[*partition.Partition]bool{}
-	for _, u := range l.units {
+	for _, u := range j.units {
 		if !seen[u.partition] {
 			seen[u.partition] = true
 			do(u.partition)

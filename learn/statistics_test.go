@@ -74,15 +74,15 @@ func checkSums(t *testing.T, l *learner, got []float64) {
 	var adjoint ground.Adjoint
 	for _, in := range l.problem.Data {
 		for _, labels := range in.Samples() {
-			adjoint.AddStatistics(data, l.model, in, labels, 1/l.samples)
-			adjoint.AddStatistics(whole, l.model, in, instances.WithoutHidden(labels), 1/l.samples)
+			adjoint.AddChange(data, l.model, in, ground.Whole(in), nil, labels, 1/l.samples)
+			adjoint.AddChange(whole, l.model, in, ground.Whole(in), nil, instances.WithoutHidden(labels), 1/l.samples)
 		}
 	}
 	for _, u := range l.units {
 		if u.labels != nil {
-			adjoint.AddStatistics(reference, l.model, u.in, u.labels, u.weight)
+			adjoint.AddChange(reference, l.model, u.in, ground.Whole(u.in), nil, u.labels, u.weight)
 			if u.net.Observed != nil {
-				adjoint.AddStatistics(reference, l.model, u.in, u.net.Observed, -u.weight)
+				adjoint.AddChange(reference, l.model, u.in, ground.Whole(u.in), nil, u.net.Observed, -u.weight)
 			}
 		}
 	}

@@ -90,13 +90,9 @@ func (p *Pairwise) multiply(factor *Factor, edge int) (finite bool) {
 	if int32(factor.Scope[0]) == p.Graph.U(int32(edge)) {
 		return addTo(table, factor.LogTable)
 	}
-	rows, columns := int(p.Card[factor.Scope[1]]), int(p.Card[factor.Scope[0]])
+	first, second := int(p.Card[factor.Scope[0]]), int(p.Card[factor.Scope[1]])
 	turned := make([]float64, len(table))
-	for i := range rows {
-		for j := range columns {
-			turned[i*columns+j] = factor.LogTable[j*rows+i]
-		}
-	}
+	copyStrided(turned, factor.LogTable, []int{first, second}, []int{second, 1})
 	return addTo(table, turned)
 }
 

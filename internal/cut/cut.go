@@ -294,17 +294,7 @@ func much(in *crf.Instance, blocks int) bool {
 	if known, ok := cutAnswers.Load(asked); ok {
 		return known.(bool)
 	}
-	cut, much := 0, true // where there are more blocks than nodes
-	if blocks <= g.NumNodes() {
-		of := usualBlocks(in, blocks)
-		u, v := g.Ends()
-		for e := range u {
-			if of[u[e]] != of[v[e]] {
-				cut++
-			}
-		}
-		much = float64(cut) > most*float64(len(u))
-	}
+	much := blocks > g.NumNodes() || partition.CutShare(g, usualBlocks(in, blocks)) > most
 	cutAnswers.Store(asked, much)
 	runtime.AddCleanup(g, func(asked cutQuestion) { cutAnswers.Delete(asked) }, asked)
 	return much

@@ -1,8 +1,6 @@
 package ground
 
 import (
-	"iter"
-
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/simd"
@@ -17,95 +15,74 @@ type Adjoint struct {
 	scratch   scratch
 	indicator []float64       // [rows of a batch*states] of one state each
 	held      []stretch.Patch // [node types] beliefs at the cells of stretched features
-	one       [1]int32
 }
 
-// ScatterNode adds f_s ⊗ belief to dst, the weights of one copy of the type of node s.
-func (a *Adjoint) ScatterNode(dst []float64, in *crf.Instance, s int32, belief []float64) {
-	nodeFeatures(in, in.NodeType(s)).scatter(dst, belief, in.NodeRow(s), &a.scratch)
-}
-
-// ScatterEdge adds f_uv ⊗ belief to dst, the weights of one copy of the type of
-// edge e; belief is row-major with the state of U(e) slow.
-func (a *Adjoint) ScatterEdge(dst []float64, in *crf.Instance, e int32, belief []float64) {
-	edgeFeatures(in, in.EdgeType(e)).scatter(dst, belief, in.EdgeRow(e), &a.scratch)
-}
-
-// AddNode is ScatterNode to the place of the node's weights in gradient, which is
-// laid out like all weights. ReleaseAll follows the last node of an instance.
-func (a *Adjoint) AddNode(gradient []float64, m *crf.Model, in *crf.Instance, s int32, belief []float64) {
-	t := in.NodeType(s)
-	if f := nodeFeatures(in, t); f.pixels() != nil {
-		a.one[0] = int32(in.NodeRow(s))
-		a.hold(in, t, a.one[:], belief)
-		return
+// AddNodes adds f_s ⊗ belief of at most RowsPerBatch nodes of one type to the places of their weights in gradient, laid
+// out like all weights; beliefs [nodes × states] follow each other. ReleaseAll follows the last of an instance.
+func (a *Adjoint) AddNodes(gradient []float64, m *crf.Model, in *crf.Instance, nodes []int32, beliefs []float64) {
+	span := &m.Layout.Node[in.NodeType(nodes[0])]
+	for n := copiedTogether(span, len(nodes)); len(nodes) > 0; nodes, beliefs = nodes[n:], beliefs[n*span.States:] {
+		a.ScatterNodes(copyOf(span, gradient, in.NodeRow(nodes[0])), in, nodes[:n], beliefs[:n*span.States])
 	}
-	a.ScatterNode(copyOf(&m.Layout.Node[t], gradient, in.NodeRow(s)), in, s, belief)
 }
 
-// AddEdge is AddNode for an edge.
-func (a *Adjoint) AddEdge(gradient []float64, m *crf.Model, in *crf.Instance, e int32, belief []float64) {
-	a.ScatterEdge(copyOf(&m.Layout.Edge[in.EdgeType(e)], gradient, in.EdgeRow(e)), in, e, belief)
-}
-
-// AddStatistics adds weight · M w to dst [weights], w being the one-hot statistics of the labels: of every node that
-// has one, and of every edge both of whose ends have one.
-func (a *Adjoint) AddStatistics(dst []float64, m *crf.Model, in *crf.Instance, labels []int32, weight float64) {
-	a.AddChange(dst, m, in, Whole(in), nil, labels, weight)
+// AddEdges is AddNodes for edges; a belief is row-major with the state of U(e) slow.
+func (a *Adjoint) AddEdges(gradient []float64, m *crf.Model, in *crf.Instance, edges []int32, beliefs []float64) {
+	span := &m.Layout.Edge[in.EdgeType(edges[0])]
+	for n := copiedTogether(span, len(edges)); len(edges) > 0; edges, beliefs = edges[n:], beliefs[n*span.States:] {
+		a.ScatterEdges(copyOf(span, gradient, in.EdgeRow(edges[0])), in, edges[:n], beliefs[:n*span.States])
+	}
 }
 
 // Range are some of the nodes of an instance, and of its edges.
-type Range struct{ Nodes, Edges Interval }
-
-// Interval are the numbers from the first to before the second.
-type Interval [2]int
-
-// All goes through the numbers.
-func (x Interval) All() iter.Seq[int] {
-	return func(yield func(int) bool) {
-		for i := x[0]; i < x[1] && yield(i); i++ {
-		}
-	}
-}
+type Range struct{ Nodes, Edges [2]int } // from the first to before the second
 
 // Whole is all of an instance.
 func Whole(in *crf.Instance) Range {
-	return Range{Interval{0, in.Graph.NumNodes()}, Interval{0, in.Graph.NumEdges()}}
+	return Range{[2]int{0, in.Graph.NumNodes()}, [2]int{0, in.Graph.NumEdges()}}
 }
 
-// AddChange adds what AddStatistics adds of labels in a range, less what it adds of from: elements that
-// have the same in both take but a look. from may be nil: it has no labels.
+// AddChange adds weight · M (w − w') to dst [weights], w being the one-hot statistics of labels in a range: of nodes
+// that have one and edges both of whose ends do, and w' those of from, or nil. What is the same takes but a look.
 func (a *Adjoint) AddChange(dst []float64, m *crf.Model, in *crf.Instance, r Range, from, labels []int32,
 	weight float64) {
 	a.addNodeStatistics(dst, m, in, r.Nodes, from, labels, weight)
 	u, v := in.Graph.Ends()
-	for e := range r.Edges.All() {
-		yu, yv := labels[u[e]], labels[v[e]]
-		xu, xv := int32(crf.Unobserved), int32(crf.Unobserved)
+	for e := r.Edges[0]; e < r.Edges[1]; e++ {
+		k, was := in.States(v[e]), crf.Unobserved
 		if from != nil {
-			if xu, xv = from[u[e]], from[v[e]]; xu == yu && xv == yv {
-				continue
-			}
+			was = joint(from[u[e]], from[v[e]], k)
 		}
-		is, was := yu != crf.Unobserved && yv != crf.Unobserved, xu != crf.Unobserved && xv != crf.Unobserved
-		if !is && !was {
-			continue
-		}
-		t, row, k := in.EdgeType(int32(e)), in.EdgeRow(int32(e)), in.States(v[e])
-		f, w, table := edgeFeatures(in, t), copyOf(&m.Layout.Edge[t], dst, row), in.States(u[e])*k
-		if is {
-			f.add(w, row, int(yu)*k+int(yv), table, weight, &a.scratch)
-		}
-		if was {
-			f.add(w, row, int(xu)*k+int(xv), table, -weight, &a.scratch)
+		if is := joint(labels[u[e]], labels[v[e]], k); is != was {
+			t, row := in.EdgeType(int32(e)), in.EdgeRow(int32(e))
+			a.change(&m.Layout.Edge[t], dst, edgeFeatures(in, t), row, was, is, weight)
 		}
 	}
 	a.ReleaseAll(dst, m, in)
 }
 
+// joint is the joint state of two labels, the second being of a node of so many states.
+func joint(yu, yv int32, states int) int {
+	if yu == crf.Unobserved || yv == crf.Unobserved {
+		return crf.Unobserved
+	}
+	return int(yu)*states + int(yv)
+}
+
+// change adds what a row of features has of the state that is there, less what it has of the one that was.
+func (a *Adjoint) change(span *crf.Span, dst []float64, f *matrix, row, was, is int, weight float64) {
+	w := copyOf(span, dst, row)
+	if is != crf.Unobserved {
+		f.add(w, row, is, span.States, weight, &a.scratch)
+	}
+	if was != crf.Unobserved {
+		f.add(w, row, was, span.States, -weight, &a.scratch)
+	}
+}
+
 // addNodeStatistics is the part of nodes in AddChange. Nodes that are held back go there in
 // batches: neighbours lie on the same cells.
-func (a *Adjoint) addNodeStatistics(dst []float64, m *crf.Model, in *crf.Instance, nodes Interval, from,
+func (a *Adjoint) addNodeStatistics(dst []float64, m *crf.Model, in *crf.Instance, nodes [2]int, from,
 	labels []int32, weight float64) {
 	held, n := -1, 0 // type and number of the nodes of the batch
 	flush := func() {
@@ -114,7 +91,7 @@ func (a *Adjoint) addNodeStatistics(dst []float64, m *crf.Model, in *crf.Instanc
 		}
 		n = 0
 	}
-	for i := range nodes.All() {
+	for i := nodes[0]; i < nodes[1]; i++ {
 		x, y := int32(crf.Unobserved), labels[i]
 		if from != nil {
 			x = from[i]
@@ -126,13 +103,7 @@ func (a *Adjoint) addNodeStatistics(dst []float64, m *crf.Model, in *crf.Instanc
 		t, row, k := in.NodeType(s), in.NodeRow(s), in.States(s)
 		f := nodeFeatures(in, t)
 		if f.pixels() == nil {
-			w := copyOf(&m.Layout.Node[t], dst, row)
-			if y != crf.Unobserved {
-				f.add(w, row, int(y), k, weight, &a.scratch)
-			}
-			if x != crf.Unobserved {
-				f.add(w, row, int(x), k, -weight, &a.scratch)
-			}
+			a.change(&m.Layout.Node[t], dst, f, row, int(x), int(y), weight)
 			continue
 		}
 		if t != held || n == RowsPerBatch {
@@ -168,8 +139,8 @@ func (a *Adjoint) PrefetchEdges(in *crf.Instance, edges []int32) {
 	}
 }
 
-// ScatterNodes is ScatterNode for at most RowsPerBatch nodes of one tied type;
-// beliefs [nodes × states] follow each other. Release follows the last of some nodes.
+// ScatterNodes adds f_s ⊗ belief of at most RowsPerBatch nodes of one type to dst, the weights that they share; beliefs
+// [nodes × states] follow each other. Release follows the last of some nodes.
 func (a *Adjoint) ScatterNodes(dst []float64, in *crf.Instance, nodes []int32, beliefs []float64) {
 	t := in.NodeType(nodes[0])
 	f, rows := nodeFeatures(in, t), nodeRows(in, nodes, &a.scratch.rows)
@@ -180,8 +151,7 @@ func (a *Adjoint) ScatterNodes(dst []float64, in *crf.Instance, nodes []int32, b
 	a.scatterRows(dst, f, rows, beliefs)
 }
 
-// ScatterEdges is ScatterEdge for at most RowsPerBatch edges of one tied type;
-// beliefs [edges × joint states] follow each other.
+// ScatterEdges is ScatterNodes for edges.
 func (a *Adjoint) ScatterEdges(dst []float64, in *crf.Instance, edges []int32, beliefs []float64) {
 	a.scatterRows(dst, edgeFeatures(in, in.EdgeType(edges[0])), edgeRows(in, edges, &a.scratch.rows), beliefs)
 }
@@ -189,11 +159,16 @@ func (a *Adjoint) ScatterEdges(dst []float64, in *crf.Instance, edges []int32, b
 // scatterRows computes w[j*k+x] += Σ_i f[rows[i],j] t[i*k+x], the adjoint of Potentials.multiply.
 func (a *Adjoint) scatterRows(w []float64, f *matrix, rows []int32, t []float64) {
 	k := len(t) / len(rows)
-	if f.dense() || f.Book != nil {
+	if f.dense() || f.Book != nil && len(rows) > 1 { // a lone row of a book may be mostly zeros
 		simd.ScatterMatrix(w, f.doubles(rows, &a.scratch), t, len(rows), f.Dim, k)
 		return
 	}
 	for i, r := range rows {
-		f.scatter(w, t[i*k:][:k], int(r), &a.scratch)
+		row, t := f.entries(int(r), &a.scratch), t[i*k:][:k]
+		for x := range row.N {
+			if j, v := row.At(x); v != 0 {
+				simd.AddScaled(w[j*k:][:k], t, v)
+			}
+		}
 	}
 }

@@ -11,30 +11,35 @@ import (
 // Completions is how many joint states the hidden labels of a sample have: 1 where all are known.
 func Completions(in *crf.Instance, labels []int32) float64 {
 	n := 1.0
-	for s, y := range labels {
-		if y == crf.Unobserved {
-			n *= float64(in.States(int32(s)))
-		}
+	for _, s := range hiddenOf(labels) {
+		n *= float64(in.States(s))
 	}
 	return n
+}
+
+// hiddenOf lists the nodes whose labels are hidden.
+func hiddenOf(labels []int32) (hidden []int32) {
+	for s, y := range labels {
+		if y == crf.Unobserved {
+			hidden = append(hidden, int32(s))
+		}
+	}
+	return hidden
 }
 
 // EachCompletion calls do with a sample whose hidden labels are filled in, in each way. The labels are good for one
 // call.
 func EachCompletion(in *crf.Instance, labels []int32, do func(full []int32)) {
-	var hidden []int
-	full := slices.Clone(labels)
-	for s, y := range labels {
-		if y == crf.Unobserved {
-			hidden, full[s] = append(hidden, s), 0
-		}
+	hidden, full := hiddenOf(labels), slices.Clone(labels)
+	for _, s := range hidden {
+		full[s] = 0
 	}
 	for {
 		do(full)
 		next := 0 // the first hidden label that has another state yet; those before begin again
 		for ; next < len(hidden); next++ {
 			s := hidden[next]
-			if full[s]++; int(full[s]) < in.States(int32(s)) {
+			if full[s]++; int(full[s]) < in.States(s) {
 				break
 			}
 			full[s] = 0
@@ -85,12 +90,9 @@ func (l *PseudoLikelihood) Complete(m *crf.Model, in *crf.Instance, whole *parti
 // draw makes draws of what a sample hides.
 func (l *PseudoLikelihood) draw(in *crf.Instance, labels []int32, number uint64, do func(full []int32)) {
 	rng := rand.New(rand.NewPCG(number, 0x68696464656e))
-	var hidden []int32
-	full := slices.Clone(labels)
-	for s, y := range labels {
-		if y == crf.Unobserved {
-			hidden, full[s] = append(hidden, int32(s)), int32(rng.IntN(in.States(int32(s))))
-		}
+	hidden, full := hiddenOf(labels), slices.Clone(labels)
+	for _, s := range hidden {
+		full[s] = int32(rng.IntN(in.States(s)))
 	}
 	for sweep := 1; sweep <= firstSweeps+mostDraws*sweepsBetween; sweep++ {
 		for _, s := range hidden {

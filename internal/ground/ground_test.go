@@ -102,17 +102,17 @@ func TestScatterIsTheAdjoint(t *testing.T) {
 			one(w.model.Layout.Node[a], w.node[a][r], r, w.nodeTheta(w.model.Weights, s),
 				func(dst, tau []float64) {
 					if s%2 == 0 {
-						adjoint.ScatterNode(dst, w.in, s, tau)
+						adjoint.ScatterNodes(dst, w.in, []int32{s}, tau)
 						return
 					}
-					adjoint.AddNode(gradient, w.model, w.in, s, tau)
+					adjoint.AddNodes(gradient, w.model, w.in, []int32{s}, tau)
 				})
 		}
 		adjoint.ReleaseAll(gradient, w.model, w.in)
 		for e := range int32(w.in.Graph.NumEdges()) {
 			b, r := w.in.EdgeType(e), w.in.EdgeRow(e)
 			one(w.model.Layout.Edge[b], w.edge[b][r], r, w.edgeTheta(w.model.Weights, e),
-				func(dst, tau []float64) { adjoint.ScatterEdge(dst, w.in, e, tau) })
+				func(dst, tau []float64) { adjoint.ScatterEdges(dst, w.in, []int32{e}, tau) })
 		}
 		if !closeTo(gradient, want) {
 			t.Fatalf("seed %d: gradient %v, want %v", seed, gradient, want)
@@ -161,10 +161,10 @@ func TestConditionIsGround(t *testing.T) {
 	}
 }
 
-// statistics calls AddStatistics on zeros.
+// statistics calls AddChange on zeros.
 func statistics(w *world, labels []int32, weight float64) []float64 {
 	dst := make([]float64, w.model.Layout.Size)
-	new(Adjoint).AddStatistics(dst, w.model, w.in, labels, weight)
+	new(Adjoint).AddChange(dst, w.model, w.in, Whole(w.in), nil, labels, weight)
 	return dst
 }
 
@@ -264,7 +264,7 @@ func TestNoAllocations(t *testing.T) {
 			for b := range part.Blocks {
 				pot.Ground(w.model, w.in, &part.Blocks[b])
 			}
-			adjoint.AddStatistics(gradient, w.model, w.in, w.in.Samples()[0], 1)
+			adjoint.AddChange(gradient, w.model, w.in, Whole(w.in), nil, w.in.Samples()[0], 1)
 		}
 		visit()
 		if allocations := testing.AllocsPerRun(5, visit); allocations != 0 {

@@ -64,10 +64,6 @@ func (f *matrix) entries(r int, s *scratch) crf.Entries {
 // multiply computes dst[x] = Σ_j f[r,j] w[j*len(dst)+x]: one row of grounding.
 func (f *matrix) multiply(dst, w []float64, r int, s *scratch) {
 	row, k := f.entries(r, s), len(dst)
-	if f.dense() || f.Computed != nil {
-		simd.MultiplyMatrix(dst, row.Values, w, 1, f.Dim, k)
-		return
-	}
 	clear(dst)
 	for i := range row.N {
 		if j, v := row.At(i); v != 0 {
@@ -76,21 +72,7 @@ func (f *matrix) multiply(dst, w []float64, r int, s *scratch) {
 	}
 }
 
-// scatter computes w[j*len(t)+x] += f[r,j] t[x], the adjoint of multiply.
-func (f *matrix) scatter(w, t []float64, r int, s *scratch) {
-	row, k := f.entries(r, s), len(t)
-	if f.dense() || f.Computed != nil {
-		simd.ScatterMatrix(w, row.Values, t, 1, f.Dim, k)
-		return
-	}
-	for i := range row.N {
-		if j, v := row.At(i); v != 0 {
-			simd.AddScaled(w[j*k:][:k], t, v)
-		}
-	}
-}
-
-// add is scatter for a table of k states with weight at state x, and zeros elsewhere.
+// add computes w[j*k+x] += weight f[r,j]: the adjoint of multiply for a table of k states with weight at state x.
 func (f *matrix) add(w []float64, r, x, k int, weight float64, s *scratch) {
 	row := f.entries(r, s)
 	for i := range row.N {
@@ -103,27 +85,24 @@ func (f *matrix) add(w []float64, r, x, k int, weight float64, s *scratch) {
 // themselves where the rows are neighbours, else a copy in s.
 func (f *matrix) doubles(rows []int32, s *scratch) []float64 {
 	n, d := len(rows), f.Dim
-	if f.Book != nil {
-		s.double = numeric.Resize(s.double, n*d)
+	if f.Double != nil && neighbours(rows) {
+		return f.Double[int(rows[0])*d:][:n*d]
+	}
+	s.double = numeric.Resize(s.double, n*d+simd.Padding)
+	switch {
+	case f.Double != nil:
+		simd.Gather(s.double, f.Double, rows, d)
+	case f.Book != nil:
 		for i, r := range rows {
 			copy(s.double[i*d:][:d], f.Book[int(f.Bins[r])*d:])
 		}
-		return s.double
-	}
-	if f.Double == nil {
-		s.double = numeric.Resize(s.double, n*d)
+	default:
 		for i, r := range rows {
 			for j, x := range f.Single[int(r)*d:][:d] {
 				s.double[i*d+j] = float64(x)
 			}
 		}
-		return s.double
 	}
-	if neighbours(rows) {
-		return f.Double[int(rows[0])*d:][:n*d]
-	}
-	s.double = numeric.Resize(s.double, n*d+simd.Padding)
-	simd.Gather(s.double, f.Double, rows, d)
 	return s.double[:n*d]
 }
 

@@ -46,7 +46,7 @@ func (l *Piecewise) Add(ctx context.Context, gradient []float64, m *crf.Model, i
 		})
 		value += share
 		if used && gradient != nil {
-			l.adjoint.AddNode(gradient, m, in, s, l.factor)
+			l.adjoint.AddNodes(gradient, m, in, []int32{s}, l.factor)
 		}
 	}
 	if gradient != nil {
@@ -72,7 +72,7 @@ func (l *Piecewise) Add(ctx context.Context, gradient []float64, m *crf.Model, i
 			value += l.conditionals(theta, weight, in, u, v)
 		}
 		if used && gradient != nil {
-			l.adjoint.AddEdge(gradient, m, in, e, l.factor)
+			l.adjoint.AddEdges(gradient, m, in, []int32{e}, l.factor)
 		}
 	}
 	return value

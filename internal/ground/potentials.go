@@ -51,15 +51,7 @@ type Room struct {
 func RoomOf(layout *crf.Layout, in *crf.Instance, block *partition.Block) Room {
 	r := Room{Nodes: float64(len(block.Nodes)), Edges: float64(len(block.Edges)), Shared: SharesTables(in)}
 	for t := range layout.Node {
-		n := float64(len(block.Nodes))
-		if len(layout.Node) > 1 {
-			n = 0
-			for _, s := range block.Nodes {
-				if in.NodeType(s) == t {
-					n++
-				}
-			}
-		}
+		n := countOf(block.Nodes, len(layout.Node), t, in.NodeType)
 		r.NodePotentials += n * float64(layout.Node[t].States)
 		f := nodeFeatures(in, t)
 		if r.addFeatures(f); f.pixels() != nil {
@@ -70,15 +62,7 @@ func RoomOf(layout *crf.Layout, in *crf.Instance, block *partition.Block) Room {
 		}
 	}
 	for t := range layout.Edge {
-		n := float64(len(block.Edges))
-		if len(layout.Edge) > 1 {
-			n = 0
-			for _, e := range block.Edges {
-				if in.EdgeType(e) == t {
-					n++
-				}
-			}
-		}
+		n := countOf(block.Edges, len(layout.Edge), t, in.EdgeType)
 		span, f := &layout.Edge[t], edgeFeatures(in, t)
 		if distinct := f.tables(); distinct > 0 && !span.Untied {
 			n = min(n, float64(distinct))
@@ -90,15 +74,31 @@ func RoomOf(layout *crf.Layout, in *crf.Instance, block *partition.Block) Room {
 	return r
 }
 
+// countOf counts the numbers of one of the types.
+func countOf(numbers []int32, types, t int, typeOf func(int32) int) (n float64) {
+	if types == 1 {
+		return float64(len(numbers))
+	}
+	for _, x := range numbers {
+		if typeOf(x) == t {
+			n++
+		}
+	}
+	return n
+}
+
 func (r *Room) addFeatures(f *matrix) {
 	if f.dense() || f.Computed != nil {
 		r.Features = max(r.Features, float64(f.Dim))
 	}
 }
 
-// Entries returns how many entries the tables of all edges of an instance have, and how many where those that share
-// one count once.
-func Entries(in *crf.Instance) (all, distinct float64) {
+// Entries returns how many states all nodes of an instance have, how many entries the tables of all edges, and how many
+// where those that share one count once.
+func Entries(in *crf.Instance) (states, all, distinct float64) {
+	for a := range in.Schema().NodeTypes {
+		states += float64(in.NodeFeatures(a).Rows()) * float64(in.Schema().NodeStates(a))
+	}
 	for b, t := range in.Schema().EdgeTypes {
 		u, v := in.Schema().EdgeStates(b)
 		edges := in.EdgeFeatures(b).Rows()
@@ -109,7 +109,7 @@ func Entries(in *crf.Instance) (all, distinct float64) {
 		all += float64(edges) * float64(u) * float64(v)
 		distinct += float64(tables) * float64(u) * float64(v)
 	}
-	return all, distinct
+	return states, all, distinct
 }
 
 // Max returns room for either of two blocks.
@@ -192,11 +192,8 @@ func (pot *Potentials) GroundEdges(m *crf.Model, in *crf.Instance, block *partit
 		at := len(pot.Table)
 		pot.Table = numeric.Resize(pot.Table, at+len(rows)*span.States)
 		pot.multiply(pot.Table[at:], m, span, f, rows)
-		for range rows {
-			pot.EdgeAt = append(pot.EdgeAt, at)
-			pot.TableID = append(pot.TableID, int32(pot.NumTables))
-			pot.NumTables++
-			at += span.States
+		for i := range rows {
+			pot.addTable(at + i*span.States)
 		}
 	}
 	// Edges that share a table have the same mask.
@@ -228,6 +225,11 @@ func (pot *Potentials) groundShared(m *crf.Model, f *matrix, edgeType, r int) {
 	span, at := &m.Layout.Edge[edgeType], len(pot.Table)
 	pot.Table = numeric.Resize(pot.Table, at+span.States)
 	f.multiply(pot.Table[at:], copyOf(span, m.Weights, r), r, &pot.scratch)
+	pot.addTable(at)
+}
+
+// addTable gives the next edge a table of its own, which begins there.
+func (pot *Potentials) addTable(at int) {
 	pot.EdgeAt = append(pot.EdgeAt, at)
 	pot.TableID = append(pot.TableID, int32(pot.NumTables))
 	pot.NumTables++
@@ -310,7 +312,7 @@ func Condition(m *crf.Model, in *crf.Instance) *mrf.Pairwise {
 	var pot Potentials
 	pot.Ground(m, in, block)
 	p := &mrf.Pairwise{Graph: in.Graph, Card: in.Cards(), Node: pot.Node, NodeAt: pot.NodeAt}
-	_, pairs := states(in)
+	_, pairs, _ := Entries(in)
 	p.Edge, p.EdgeAt = make([]float64, 0, int(pairs)), make([]int, 1, len(block.Edges)+1)
 	// A whole graph is one group, so its edges keep their order.
 	for q, e := range block.Edges {
@@ -324,18 +326,6 @@ func Condition(m *crf.Model, in *crf.Instance) *mrf.Pairwise {
 // ConditionBytes returns how much memory Condition takes for an instance, the tables that it copies included.
 func ConditionBytes(in *crf.Instance) float64 {
 	const double, node, edge = 8, 50, 60
-	single, pairs := states(in)
+	single, pairs, _ := Entries(in)
 	return double*(single+2*pairs) + node*float64(in.Graph.NumNodes()) + edge*float64(in.Graph.NumEdges())
-}
-
-// states counts the states of all nodes, and the pairs of states of all edges.
-func states(in *crf.Instance) (single, pairs float64) {
-	for s := range int32(in.Graph.NumNodes()) {
-		single += float64(in.States(s))
-	}
-	u, v := in.Graph.Ends()
-	for e := range u {
-		pairs += float64(in.States(u[e])) * float64(in.States(v[e]))
-	}
-	return single, pairs
 }

@@ -74,6 +74,14 @@ func copyOf(span *crf.Span, x []float64, r int) []float64 {
 	return x[span.At:][:span.Len]
 }
 
+// copiedTogether returns how many of the elements of a batch have the same weights.
+func copiedTogether(span *crf.Span, n int) int {
+	if span.Untied {
+		return 1
+	}
+	return n
+}
+
 // SameShape reports whether weights laid out for one schema fit the other.
 func SameShape(a, b *crf.Schema) bool {
 	sameNode := func(x, y crf.NodeType) bool {

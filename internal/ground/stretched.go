@@ -38,7 +38,7 @@ func multiplyStretched(m *stretch.Map, dst, w []float64, rows []int32, s *scratc
 
 // eachCells calls use for batches of n cells of a patch, with their features and with their values, k for each.
 func (s *scratch) eachCells(m *stretch.Map, p *stretch.Patch, use func(features, values []float64, n, k int)) {
-	d, k := m.Dim(), p.Numbers()
+	d, k := m.Dim(), p.Numbers
 	for lo := 0; lo < len(p.Cells); lo += RowsPerBatch {
 		n := min(RowsPerBatch, len(p.Cells)-lo)
 		s.double = numeric.Resize(s.double, n*d)
@@ -55,7 +55,7 @@ func (a *Adjoint) hold(in *crf.Instance, nodeType int, rows []int32, beliefs []f
 	p, m := &a.held[nodeType], nodeFeatures(in, nodeType).pixels()
 	if len(p.Cells) == 0 {
 		p.Begin(m, len(beliefs)/len(rows))
-	} else if p.Of() != m {
+	} else if p.Map != m {
 		panic("ground: beliefs of another picture were not released")
 	}
 	p.Spread(rows, beliefs)
@@ -72,7 +72,7 @@ func (a *Adjoint) Release(dst []float64, in *crf.Instance, nodeType int) {
 	a.scratch.eachCells(m, p, func(features, values []float64, n, k int) {
 		simd.ScatterMatrix(dst, features, values, n, m.Dim(), k)
 	})
-	p.Begin(m, p.Numbers())
+	p.Begin(m, p.Numbers)
 }
 
 // ReleaseAll is Release for all types, to the places of their weights in gradient, which is

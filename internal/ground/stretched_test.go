@@ -70,7 +70,7 @@ func TestStretchedIsDense(t *testing.T) {
 		}
 		same("statistics", func(in *crf.Instance) []float64 {
 			dst := make([]float64, len(m.Weights))
-			new(Adjoint).AddStatistics(dst, m, in, labels, 0.3)
+			new(Adjoint).AddChange(dst, m, in, Whole(in), nil, labels, 0.3)
 			return dst
 		})
 	}

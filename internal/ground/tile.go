@@ -319,7 +319,7 @@ func (t *tile) scatter(l *PseudoLikelihood, gradient []float64, m *crf.Model, in
 	for s := t.lo; s < t.hi; s++ {
 		l.logits = numeric.Resize(l.logits, in.States(s))
 		all(t.total[t.column[s-t.lo]:t.column[s-t.lo+1]], func(x int, v float64) { l.logits[x] = v })
-		l.adjoint.AddNode(gradient, m, in, s, l.logits)
+		l.adjoint.AddNodes(gradient, m, in, []int32{s}, l.logits)
 	}
 	t.eachEdge(l, in, func(d int32, at int) {
 		k, sourceStates := in.States(in.Graph.Target(d)), in.States(in.Graph.Source(d))
@@ -328,6 +328,6 @@ func (t *tile) scatter(l *PseudoLikelihood, gradient []float64, m *crf.Model, in
 			from, stride := entriesOf(d, y, k, sourceStates)
 			all(t.derivative[at+y*t.width:][:k-t.first], func(x int, v float64) { l.logits[from+x*stride] = v })
 		}
-		l.adjoint.AddEdge(gradient, m, in, d>>1, l.logits)
+		l.adjoint.AddEdges(gradient, m, in, []int32{d >> 1}, l.logits)
 	})
 }

@@ -59,8 +59,8 @@ func (a *Adder) Over(data []*crf.Instance, size int, add Add) []float64 {
 			nodes, edges := in.Graph.NumNodes(), in.Graph.NumEdges()
 			n := nodes + edges
 			if from, to := max(0, lo), min(n, hi); from < to {
-				r := ground.Range{Nodes: ground.Interval{nodes * from / n, nodes * to / n}}
-				r.Edges = ground.Interval{edges * from / n, edges * to / n}
+				r := ground.Range{Nodes: [2]int{nodes * from / n, nodes * to / n}}
+				r.Edges = [2]int{edges * from / n, edges * to / n}
 				add(sums[c*size:][:size:size], worker, i, r)
 			}
 			lo, hi = lo-n, hi-n
@@ -93,7 +93,7 @@ func (s *Statistics) Moments(kind, mostRotated int) []float64 {
 	span := slices.Concat(s.Layout.Node, s.Layout.Edge)[kind]
 	if d := span.Features; !span.Untied && d <= mostRotated {
 		return s.Over(s.Data, d*d, func(sum []float64, _, i int, r ground.Range) {
-			f, read := make([]float64, d), featuresOf(s.Data[i], kind).Reader()
+			f, read := make([]float64, d), Features(s.Data[i])[kind].Reader()
 			s.each(kind, s.Data[i], r, func(_ int32, row int, weight float64) {
 				read(f, row)
 				for j, x := range f {
@@ -105,20 +105,15 @@ func (s *Statistics) Moments(kind, mostRotated int) []float64 {
 		})
 	}
 	sum := s.Over(s.Data, span.Features, func(sum []float64, _, i int, r ground.Range) {
-		f := featuresOf(s.Data[i], kind)
-		if f.Data().Computed != nil { // a row has to be made, in the same place each time
-			x, read := make([]float64, span.Features), f.Reader()
-			s.each(kind, s.Data[i], r, func(_ int32, row int, weight float64) {
-				read(x, row)
-				for j := range x {
-					sum[j] += weight * x[j] * x[j]
-				}
-			})
-			return
-		}
-		var scratch []float64
+		f := Features(s.Data[i])[kind]
+		x, read := make([]float64, span.Features), f.Reader()
 		s.each(kind, s.Data[i], r, func(_ int32, row int, weight float64) {
-			entries := f.Data().Entries(row, &scratch)
+			entries := crf.Entries{N: len(x), Values: x}
+			if f.Data().Computed == nil {
+				entries = f.Data().Entries(row, &x)
+			} else {
+				read(x, row)
+			}
 			for i := range entries.N {
 				j, x := entries.At(i)
 				sum[j] += weight * x * x
@@ -131,18 +126,10 @@ func (s *Statistics) Moments(kind, mostRotated int) []float64 {
 	return sum
 }
 
-// featuresOf are those of a type, and Readers read all, nodes' before edges'; for one goroutine.
-func featuresOf(in *crf.Instance, kind int) *crf.Features {
-	if nodes := len(in.Schema().NodeTypes); kind >= nodes {
-		return in.EdgeFeatures(kind - nodes)
-	}
-	return in.NodeFeatures(kind)
-}
-
 // Readers returns functions that read the features of all types, nodes' before edges'; for one goroutine.
 func Readers(in *crf.Instance) (all []func(dst []float64, row int)) {
-	for kind := range len(in.Schema().NodeTypes) + len(in.Schema().EdgeTypes) {
-		all = append(all, featuresOf(in, kind).Reader())
+	for _, f := range Features(in) {
+		all = append(all, f.Reader())
 	}
 	return all
 }
@@ -155,8 +142,8 @@ func (s *Statistics) each(kind int, in *crf.Instance, r ground.Range,
 	if nodes := len(s.Layout.Node); kind >= nodes {
 		of, typeOf, rowOf, scale, kind = r.Edges, in.EdgeType, in.EdgeRow, edgeScale, kind-nodes
 	}
-	for i := range of.All() {
-		if i := int32(i); typeOf(i) == kind {
+	for i := int32(of[0]); i < int32(of[1]); i++ {
+		if typeOf(i) == kind {
 			use(i, rowOf(i), scale(i))
 		}
 	}
@@ -177,12 +164,12 @@ func (s *Statistics) Frequencies() []float64 {
 		u, v := in.Graph.Ends()
 		for i, labels := range in.Samples() {
 			weight := in.Weight() * in.SampleWeight(i)
-			for n := range r.Nodes.All() {
+			for n := r.Nodes[0]; n < r.Nodes[1]; n++ {
 				if y := labels[n]; y != crf.Unobserved {
 					counts[at[in.NodeType(int32(n))]+int(y)] += weight
 				}
 			}
-			for e := range r.Edges.All() {
+			for e := r.Edges[0]; e < r.Edges[1]; e++ {
 				if yu, yv := labels[u[e]], labels[v[e]]; yu != crf.Unobserved && yv != crf.Unobserved {
 					counts[at[len(s.Layout.Node)+in.EdgeType(int32(e))]+int(yu)*in.States(v[e])+int(yv)] += weight
 				}

@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"unsafe"
 
 	"github.com/blockbp/blockbp/crf"
 )
@@ -54,13 +53,8 @@ func FindUnlabelled(m *crf.Model, data []*crf.Instance) Unlabelled {
 	}
 	for a := range u {
 		for c, states := range u[a] {
-			several := 0
-			for _, x := range states {
-				if x {
-					several++
-				}
-			}
-			if hidden[a][c] && several > 1 {
+			first := slices.Index(states, true)
+			if hidden[a][c] && slices.Contains(states[first+1:], true) && first >= 0 {
 				found = true
 			} else {
 				u[a][c] = nil
@@ -100,8 +94,24 @@ func (u Unlabelled) Begin(m *crf.Model, data []*crf.Instance, seed uint64) *crf.
 	m = m.Clone()
 	largest := make([]float64, len(m.Weights)) // of the features of each weight that is drawn
 	for _, in := range data {
+		features := Features(in)
 		for kind, span := range slices.Concat(m.Layout.Node, m.Layout.Edge) {
-			note := u.noter(&span, featuresOf(in, kind), largest)
+			read, x := features[kind].Reader(), make([]float64, span.Features)
+			note := func(row int, first, second []bool, k int) { // an element whose second end has k states
+				if first == nil && second == nil {
+					return
+				}
+				own := largest[span.At:]
+				if span.Untied {
+					own = own[row*span.Copy():]
+				}
+				read(x, row)
+				for i := range span.Copy() {
+					if joint := i % span.States; first != nil && first[joint/k] || second != nil && second[joint%k] {
+						own[i] = max(own[i], math.Abs(x[i/span.States]))
+					}
+				}
+			}
 			if kind < len(m.Layout.Node) {
 				for s := range int32(in.Graph.NumNodes()) {
 					if in.NodeType(s) == kind {
@@ -137,38 +147,4 @@ func (u Unlabelled) Begin(m *crf.Model, data []*crf.Instance, seed uint64) *crf.
 	}
 	m.Layout.Symmetrise(m.Weights)
 	return m
-}
-
-// noter returns what raises largest [weights] by an element of a type: by the sizes of its features, where
-// states take part that are drawn of its ends, the second of which has k; a node has one end. Of elements that have
-// states and weights in common those are looked at whose features are larger: there are few.
-func (u Unlabelled) noter(span *crf.Span, f *crf.Features, largest []float64,
-) func(row int, first, second []bool, k int) {
-	known, read, x := map[[2]*bool][]float64{}, f.Reader(), make([]float64, span.Features)
-	return func(row int, first, second []bool, k int) {
-		ends := [2]*bool{unsafe.SliceData(first), unsafe.SliceData(second)}
-		if ends == [2]*bool{} {
-			return
-		}
-		most, at := known[ends], span.At
-		if most == nil {
-			most = make([]float64, span.Features)
-			known[ends] = most
-		}
-		grown := span.Untied
-		if grown {
-			at += row * span.Copy()
-		}
-		read(x, row)
-		for j, v := range x {
-			if v = math.Abs(v); v > most[j] {
-				most[j], grown = v, true
-			}
-		}
-		for i := range span.Copy() {
-			if joint := i % span.States; grown && (first != nil && first[joint/k] || second != nil && second[joint%k]) {
-				largest[at+i] = max(largest[at+i], most[i/span.States])
-			}
-		}
-	}
 }

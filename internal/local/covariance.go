@@ -209,7 +209,7 @@ func (e *estimate) scores(ctx context.Context) error {
 					return err
 				}
 				clear(statistics)
-				adjoint.AddStatistics(statistics, e.o.Model, in, labels, -in.SampleWeight(i))
+				adjoint.AddChange(statistics, e.o.Model, in, ground.Whole(in), nil, labels, -in.SampleWeight(i))
 				for i, v := range statistics {
 					e.next[e.free[i]] += v
 				}

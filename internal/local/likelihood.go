@@ -67,7 +67,7 @@ func (l *likelihood) complete(gradient []float64, m *crf.Model, in *crf.Instance
 	if logZ = largest + math.Log(logZ); gradient != nil {
 		next := 0
 		ground.EachCompletion(in, labels, func(full []int32) {
-			l.adjoint.AddStatistics(gradient, m, in, full, weight*math.Exp(scores[next]-logZ))
+			l.adjoint.AddChange(gradient, m, in, ground.Whole(in), nil, full, weight*math.Exp(scores[next]-logZ))
 			next++
 		})
 	}
@@ -105,9 +105,10 @@ func (l *likelihood) infer(gradient []float64, m *crf.Model, in *crf.Instance, w
 		span := &m.Layout.Node[in.NodeType(whole.Nodes[lo])]
 		l.beliefs = numeric.Resize(l.beliefs, (hi-lo)*span.States)
 		logZ += l.space.NodeBeliefs(l.beliefs, nil, net, &l.state, whole, lo, hi)
-		nodes := whole.Nodes[lo:hi]
-		l.scatter(gradient, span, weight, func(dst []float64) { l.adjoint.ScatterNodes(dst, in, nodes, l.beliefs) },
-			func(i int, belief []float64) { l.adjoint.AddNode(gradient, m, in, nodes[i], belief) })
+		if gradient != nil {
+			l.weigh(weight)
+			l.adjoint.AddNodes(gradient, m, in, whole.Nodes[lo:hi], l.beliefs)
+		}
 		lo = hi
 	}
 	if gradient != nil {
@@ -121,9 +122,10 @@ func (l *likelihood) infer(gradient []float64, m *crf.Model, in *crf.Instance, w
 		var free float64
 		free, err = l.space.EdgeBeliefs(l.beliefs, nil, net, &l.state, whole, lo, hi)
 		logZ += free
-		edges := whole.Edges[lo:hi]
-		l.scatter(gradient, span, weight, func(dst []float64) { l.adjoint.ScatterEdges(dst, in, edges, l.beliefs) },
-			func(i int, belief []float64) { l.adjoint.AddEdge(gradient, m, in, edges[i], belief) })
+		if gradient != nil {
+			l.weigh(weight)
+			l.adjoint.AddEdges(gradient, m, in, whole.Edges[lo:hi], l.beliefs)
+		}
 		lo = hi
 	}
 	if err != nil {
@@ -135,22 +137,10 @@ func (l *likelihood) infer(gradient []float64, m *crf.Model, in *crf.Instance, w
 // entriesTogether bounds the beliefs of edges that are computed in one call: 32 KiB stay in the nearest cache.
 const entriesTogether = 4096
 
-// scatter adds the beliefs at hand, so much of them, to a gradient, unless that is nil: those of tied weights all at
-// once.
-func (l *likelihood) scatter(gradient []float64, span *crf.Span, weight float64, all func(dst []float64),
-	one func(i int, belief []float64)) {
-	if gradient == nil {
-		return
-	}
+// weigh multiplies the beliefs at hand.
+func (l *likelihood) weigh(weight float64) {
 	for i := range l.beliefs {
 		l.beliefs[i] *= weight
-	}
-	if !span.Untied {
-		all(gradient[span.At:][:span.Len])
-		return
-	}
-	for i := range len(l.beliefs) / span.States {
-		one(i, l.beliefs[i*span.States:][:span.States])
 	}
 }
 
@@ -171,9 +161,9 @@ func (l *likelihood) eliminate(gradient []float64, m *crf.Model, in *crf.Instanc
 			table[x] *= weight
 		}
 		if f < nodes {
-			l.adjoint.AddNode(gradient, m, in, int32(f), table)
+			l.adjoint.AddNodes(gradient, m, in, []int32{int32(f)}, table)
 		} else {
-			l.adjoint.AddEdge(gradient, m, in, int32(f-nodes), table)
+			l.adjoint.AddEdges(gradient, m, in, []int32{int32(f - nodes)}, table)
 		}
 	}
 	l.adjoint.ReleaseAll(gradient, m, in)

@@ -198,12 +198,9 @@ func (o *Objective) Whole(in *crf.Instance) *partition.Block { return &o.whole[i
 // Bytes returns about what the scratch of a worker takes for an instance: potentials, and the conditionals of samples,
 // or the pieces' probabilities, or tables of elimination and two answers.
 func (o *Objective) Bytes(in *crf.Instance) float64 {
-	nodes, elements := 0.0, float64(in.Graph.NumNodes()+in.Graph.NumEdges())
-	for a, span := range o.Model.Layout.Node {
-		nodes += float64(in.NodeFeatures(a).Rows()) * float64(span.States)
-	}
+	elements := float64(in.Graph.NumNodes() + in.Graph.NumEdges())
 	const double, place, factor = 8, 20, 100
-	all, tables := ground.Entries(in)
+	nodes, all, tables := ground.Entries(in)
 	bytes := double*(nodes+tables) + place*elements
 	switch o.Kind {
 	case Exact:
@@ -230,7 +227,7 @@ func (o *Objective) Operations(in *crf.Instance) float64 {
 	if plan := o.plans[in]; plan != nil {
 		return plan.Operations
 	}
-	entries, _ := ground.Entries(in)
+	_, entries, _ := ground.Entries(in)
 	return entries
 }
 

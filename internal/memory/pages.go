@@ -11,7 +11,7 @@ const leastWhole = 2 * largePage
 
 // Zeros returns a slice of zeros, which the system keeps in large pages where it can: nothing
 // has touched them, so that they are made at once, and need no copy.
-func Zeros[T float32 | float64](n int) []T {
+func Zeros[T int32 | float32 | float64](n int) []T {
 	zeros := make([]T, n)
 	var one T
 	if bytes := n * int(unsafe.Sizeof(one)); bytes >= leastWhole {

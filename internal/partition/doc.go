@@ -3,6 +3,5 @@
 // belief propagation works on (paper, Algorithm 2; docs/explanation/equations.md, section 6).
 //
 // Ways to choose the blocks: Tiles for grids, Ranges of consecutive nodes, BreadthFirst growth with a refinement for
-// any graph, or an assignment of the user's own. FromAssignment makes the blocks, and Partition.Quality says how many
-// edges they cut and how even they are.
+// any graph, or an assignment of the user's own. FromAssignment makes the blocks.
 package partition

@@ -85,37 +85,29 @@ func (p *Partition) EachList(do func(list *[]int32)) {
 
 // EachList is that of one block.
 func (b *Block) EachList(do func(list *[]int32)) {
-	do(&b.Nodes)
-	for _, list := range b.lists() {
+	for _, list := range [...]*[]int32{&b.Nodes, &b.Edges, &b.Order, &b.Runs, &b.InStart, &b.In, &b.InEdge, &b.InSource,
+		&b.Out, &b.OutEdge, &b.OutSource} {
 		do(list)
 	}
 }
 
-// lists are all of a block but Nodes.
-func (b *Block) lists() [10]*[]int32 {
-	return [...]*[]int32{
-		&b.Edges, &b.Order, &b.Runs, &b.InStart, &b.In, &b.InEdge, &b.InSource, &b.Out, &b.OutEdge, &b.OutSource,
+// CutShare returns the share of edges that lie between blocks, of [nodes] being the block of each node.
+func CutShare(g *graph.Graph, of []int32) float64 {
+	cut := 0
+	u, v := g.Ends()
+	for e := range u {
+		if of[u[e]] != of[v[e]] {
+			cut++
+		}
 	}
-}
-
-// CutEdges returns how many edges lie between blocks.
-func (p *Partition) CutEdges() (n int) {
-	for b := range p.Blocks {
-		block := &p.Blocks[b]
-		n += len(block.Edges) - int(block.Groups[0].Hi)
-	}
-	return n / 2 // each is in two blocks
+	return float64(cut) / float64(max(1, len(u)))
 }
 
 // FromAssignment builds the blocks of the partition in which node s belongs to block of[s], from 0 to numBlocks-1; a
 // block may be empty. of is kept without copying. Cost: O(nodes + edges) and sorting, for each block, the blocks that
 // it is next to.
 func FromAssignment(g *graph.Graph, of []int32, numBlocks int) (*Partition, error) {
-	return (&Partition{Graph: g, Of: of}).build(numBlocks)
-}
-
-func (p *Partition) build(numBlocks int) (*Partition, error) {
-	g, of := p.Graph, p.Of
+	p := &Partition{Graph: g, Of: of}
 	if len(of) != g.NumNodes() {
 		return nil, fmt.Errorf("partition: %d assignments for %d nodes", len(of), g.NumNodes())
 	}

@@ -272,8 +272,8 @@ func checkCut(t fataler, p *partition.Partition) {
 			cut++
 		}
 	}
-	if p.CutEdges() != cut {
-		t.Fatalf("%d cut edges, want %d", p.CutEdges(), cut)
+	if got, want := partition.CutShare(p.Graph, p.Of), float64(cut)/float64(max(1, p.Graph.NumEdges())); got != want {
+		t.Fatalf("a share of %v of the edges is cut, want %v", got, want)
 	}
 }
 
@@ -369,7 +369,7 @@ func TestQuality(t *testing.T) {
 	}
 	for _, test := range tests {
 		p := must(partition.FromAssignment(test.g, test.of, 20))
-		cut := float64(p.CutEdges()) / float64(test.g.NumEdges())
+		cut := partition.CutShare(test.g, p.Of)
 		if d := cut - test.cut; d > test.cutSlack || -d > test.cutSlack {
 			t.Errorf("%s: a share of %v of the edges is cut, want %v ± %v", test.name, cut, test.cut, test.cutSlack)
 		}

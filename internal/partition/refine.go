@@ -72,7 +72,12 @@ func (r *refinement) move(s int32) bool {
 	if to == from {
 		return false
 	}
-	r.transfer(s, from, to)
+	cost := r.g.Degree(s) + 1
+	r.work[from] -= cost
+	r.nodes[from]--
+	r.work[to] += cost
+	r.nodes[to]++
+	r.of[s] = to
 	return true
 }
 
@@ -96,18 +101,5 @@ func (r *refinement) best(from int32, cost int) int32 {
 
 // value is what a block has for the node at hand.
 func (r *refinement) value(block int32) float64 {
-	if r.warmth == 0 {
-		return float64(r.shared[block])
-	}
 	return float64(r.shared[block]) + r.warmth*r.random.ExpFloat64()
-}
-
-// transfer moves a node.
-func (r *refinement) transfer(s, from, to int32) {
-	cost := r.g.Degree(s) + 1
-	r.work[from] -= cost
-	r.nodes[from]--
-	r.work[to] += cost
-	r.nodes[to]++
-	r.of[s] = to
 }

@@ -1,5 +1,7 @@
 package partition
 
+import "slices"
+
 // openSets is how many sets may be waiting for more blocks: with more of them, Sets
 // would stray far from the order of the blocks.
 const openSets = 4
@@ -10,7 +12,8 @@ func Sets(order []int, neighbours [][]int32, most int) (sets [][]int) {
 	of := make([]int, len(neighbours)) // 1 + the set of each block that was placed
 	for _, block := range order {
 		at := max(0, len(sets)-openSets)
-		for at < len(sets) && !(len(sets[at]) < most && free(of, at, neighbours[block])) {
+		next := func(b int32) bool { return of[b] == at+1 }
+		for at < len(sets) && (len(sets[at]) >= most || slices.ContainsFunc(neighbours[block], next)) {
 			at++
 		}
 		if at == len(sets) {
@@ -20,35 +23,4 @@ func Sets(order []int, neighbours [][]int32, most int) (sets [][]int) {
 		of[block] = at + 1
 	}
 	return sets
-}
-
-// free reports whether a set has none of the blocks.
-func free(of []int, set int, blocks []int32) bool {
-	for _, b := range blocks {
-		if of[b] == set+1 {
-			return false
-		}
-	}
-	return true
-}
-
-// Neighbours lists, for every block, the others that some of the partitions, all of as many blocks,
-// joins to it by an edge.
-func Neighbours(partitions []*Partition) [][]int32 {
-	neighbours := make([][]int32, len(partitions[0].Blocks))
-	known := map[*Partition]bool{}
-	for _, p := range partitions {
-		if known[p] {
-			continue
-		}
-		known[p] = true
-		for x := range p.Blocks {
-			for _, g := range p.Blocks[x].Groups {
-				if int(g.Other) != x {
-					neighbours[x] = append(neighbours[x], g.Other)
-				}
-			}
-		}
-	}
-	return neighbours
 }

@@ -50,17 +50,6 @@ func named(folder string) (*os.File, error) {
 	return file, nil
 }
 
-// writeZeros takes room for a file where the file system has no call for that.
-func writeZeros(file *os.File, bytes int64) error {
-	zeros := make([]byte, min(bytes, 1<<20))
-	for left := bytes; left > 0; left -= int64(len(zeros)) {
-		if _, err := file.Write(zeros[:min(left, int64(len(zeros)))]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // full reports whether a disk, or what a user may have of it, has too little room.
 func full(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"runtime"
 	"unsafe"
 
@@ -94,7 +95,7 @@ func (s *Space) Reserve(bytes int64) error {
 func Zeros[T Number](s *Space, n int) []T {
 	switch {
 	case s == nil:
-		return inMemory[T](n)
+		return memory.Zeros[T](n)
 	case n == 0:
 		return []T{}
 	}
@@ -104,17 +105,15 @@ func Zeros[T Number](s *Space, n int) []T {
 	return slice[:n:n]
 }
 
-func inMemory[T Number](n int) []T {
-	var zeros any
-	switch any(T(0)).(type) {
-	case float64:
-		zeros = memory.Zeros[float64](n)
-	case float32:
-		zeros = memory.Zeros[float32](n)
-	default:
-		return make([]T, n)
+// writeZeros takes room for a file where the file system has no call for that.
+func writeZeros(file *os.File, bytes int64) error {
+	zeros := make([]byte, min(bytes, 1<<20))
+	for left := bytes; left > 0; left -= int64(len(zeros)) {
+		if _, err := file.Write(zeros[:min(left, int64(len(zeros)))]); err != nil {
+			return err
+		}
 	}
-	return zeros.([]T)
+	return nil
 }
 
 // Copy returns a copy of x in a Space; nil where x is.

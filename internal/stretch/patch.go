@@ -5,11 +5,11 @@ import "github.com/blockbp/blockbp/internal/numeric"
 // Patch has numbers for each of those cells that some rows lie on. It is scratch that is
 // filled again and again; the zero value is ready.
 type Patch struct {
-	Cells  []int32   // distinct, in the order in which rows came
-	Values []float64 // [Cells × numbers]
+	Map     *Map      // that the patch has begun with
+	Numbers int       // that each cell has
+	Cells   []int32   // distinct, in the order in which rows came
+	Values  []float64 // [Cells × Numbers]
 
-	of          *Map
-	numbers     int
 	place       []int32   // [cells of the map] 1 + the place in Cells; 0: it is not there
 	left, right []float64 // numbers between two cells of a column
 }
@@ -19,16 +19,10 @@ func (p *Patch) Begin(m *Map, numbers int) {
 	for _, c := range p.Cells {
 		p.place[c] = 0
 	}
-	p.of, p.numbers, p.Cells, p.Values = m, numbers, p.Cells[:0], p.Values[:0]
+	p.Map, p.Numbers, p.Cells, p.Values = m, numbers, p.Cells[:0], p.Values[:0]
 	p.place = numeric.Resize(p.place, m.NumCells())
 	p.left, p.right = numeric.Resize(p.left, numbers), numeric.Resize(p.right, numbers)
 }
-
-// Of returns the map that the patch has begun with.
-func (p *Patch) Of() *Map { return p.of }
-
-// Numbers returns how many numbers each cell has.
-func (p *Patch) Numbers() int { return p.numbers }
 
 // corner is where pixels lie that are between the same four cells.
 type corner struct {
@@ -40,13 +34,10 @@ type corner struct {
 
 // corners calls use for every run of rows between the same cells, on one line of pixels: the rows from ≤ i < to.
 func (p *Patch) corners(rows []int32, use func(c corner, from, to int)) {
-	m, width := p.of, p.of.over.Cols
+	m, width := p.Map, p.Map.over.Cols
 	var c corner
 	for from, to := 0, 0; from < len(rows); from = to {
-		pixel := m.pixelOf(rows[from])
-		y, x := pixel/width, pixel%width
-		c = corner{m.down.low[y] * int32(m.of.Cols), m.down.high[y] * int32(m.of.Cols), m.across.low[x], m.across.high[x],
-			float64(m.down.weight[y]), y * width}
+		c = m.cornerOf(m.pixelOf(rows[from]))
 		for to = from + 1; to < len(rows); to++ {
 			next := m.pixelOf(rows[to]) - c.line
 			if next < 0 || next >= width || m.across.low[next] != c.left {
@@ -57,9 +48,21 @@ func (p *Patch) corners(rows []int32, use func(c corner, from, to int)) {
 	}
 }
 
+// cornerOf returns where a pixel lies.
+func (m *Map) cornerOf(pixel int) corner {
+	y, x := pixel/m.over.Cols, pixel%m.over.Cols
+	return corner{m.down.low[y] * int32(m.of.Cols), m.down.high[y] * int32(m.of.Cols), m.across.low[x], m.across.high[x],
+		float64(m.down.weight[y]), y * m.over.Cols}
+}
+
+// cells are the four cells.
+func (c corner) cells() [4]int32 {
+	return [...]int32{c.above + c.left, c.above + c.right, c.below + c.left, c.below + c.right}
+}
+
 // add adds the four cells, those that are not there yet, with zeros.
 func (p *Patch) add(c corner) {
-	for _, cell := range [4]int32{c.above + c.left, c.above + c.right, c.below + c.left, c.below + c.right} {
+	for _, cell := range c.cells() {
 		if p.place[cell] == 0 {
 			p.Cells = append(p.Cells, cell)
 			p.place[cell] = int32(len(p.Cells))
@@ -72,7 +75,7 @@ func (p *Patch) add(c corner) {
 
 // at returns the numbers of a cell that is there, until another is added.
 func (p *Patch) at(cell int32) []float64 {
-	return p.Values[int(p.place[cell]-1)*p.numbers:][:p.numbers]
+	return p.Values[int(p.place[cell]-1)*p.Numbers:][:p.Numbers]
 }
 
 // Add adds the cells of some rows, with numbers that are zeros.
@@ -87,7 +90,7 @@ func (p *Patch) Interpolate(dst []float64, rows []int32) {
 		blend(p.left, p.at(c.above+c.left), p.at(c.below+c.left), c.down)
 		blend(p.right, p.at(c.above+c.right), p.at(c.below+c.right), c.down)
 		for i := from; i < to; i++ {
-			blend(dst[i*p.numbers:], p.left, p.right, p.across(rows[i], c))
+			blend(dst[i*p.Numbers:], p.left, p.right, p.across(rows[i], c))
 		}
 	})
 }
@@ -99,7 +102,7 @@ func (p *Patch) Spread(rows []int32, t []float64) {
 		clear(p.left)
 		clear(p.right)
 		for i := from; i < to; i++ {
-			share(p.left, p.right, t[i*p.numbers:], p.across(rows[i], c))
+			share(p.left, p.right, t[i*p.Numbers:], p.across(rows[i], c))
 		}
 		p.add(c)
 		share(p.at(c.above+c.left), p.at(c.below+c.left), p.left, c.down)
@@ -109,7 +112,7 @@ func (p *Patch) Spread(rows []int32, t []float64) {
 
 // across is the weight of the cells on the right of a row.
 func (p *Patch) across(row int32, c corner) float64 {
-	return float64(p.of.across.weight[p.of.pixelOf(row)-c.line])
+	return float64(p.Map.across.weight[p.Map.pixelOf(row)-c.line])
 }
 
 // blend computes dst = a + weight·(b − a).

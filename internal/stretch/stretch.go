@@ -175,21 +175,17 @@ type reader struct {
 }
 
 func (r *reader) row(dst []float64, m *Map, row int) {
-	p := m.pixelOf(int32(row))
-	y, x := p/m.over.Cols, p%m.over.Cols
-	above, below := m.down.low[y]*int32(m.of.Cols), m.down.high[y]*int32(m.of.Cols)
-	left, right := m.across.low[x], m.across.high[x]
-	cells := [4]int32{above + left, above + right, below + left, below + right}
-	d := m.Dim()
-	if r.of != m || r.cells != cells {
+	p, d := m.pixelOf(int32(row)), m.Dim()
+	at := m.cornerOf(p)
+	if cells := at.cells(); r.of != m || r.cells != cells {
 		r.of, r.cells, r.corners = m, cells, numeric.Resize(r.corners, 4*d)
 		m.Read(r.corners, r.cells[:], &r.single)
 	}
-	down, across := float64(m.down.weight[y]), float64(m.across.weight[x])
+	across := float64(m.across.weight[p-at.line])
 	a, b, c, e := r.corners[:d], r.corners[d:][:d], r.corners[2*d:][:d], r.corners[3*d:][:d]
 	for j := range dst[:d] {
 		upper := a[j] + float64(across*(b[j]-a[j]))
 		lower := c[j] + float64(across*(e[j]-c[j]))
-		dst[j] = upper + float64(down*(lower-upper))
+		dst[j] = upper + float64(at.down*(lower-upper))
 	}
 }

@@ -72,7 +72,7 @@ func newFollower(p learn.Problem, part *partition.Partition) (*follower, error) 
 	f.data, f.gradient = make([]float64, len(f.model.Weights)), make([]float64, len(f.model.Weights))
 	samples := in.Samples()
 	for _, labels := range samples {
-		f.adjoint.AddStatistics(f.data, f.model, in, labels, 1/float64(len(samples)))
+		f.adjoint.AddChange(f.data, f.model, in, ground.Whole(in), nil, labels, 1/float64(len(samples)))
 	}
 	// Before the first iteration the beliefs are those of θ_0.
 	if err := f.infer(f.tau, f.state, &f.whole.Blocks[0]); err != nil {
@@ -115,11 +115,11 @@ func (f *follower) gradientOf(dst, tau []float64) {
 		dst[i] = f.problem.L2*w - f.data[i]
 	}
 	for s := range f.in.Graph.NumNodes() {
-		f.adjoint.AddNode(dst, f.model, f.in, int32(s), tau[f.nodeAt[s]:f.nodeAt[s+1]])
+		f.adjoint.AddNodes(dst, f.model, f.in, []int32{int32(s)}, tau[f.nodeAt[s]:f.nodeAt[s+1]])
 	}
 	f.adjoint.ReleaseAll(dst, f.model, f.in)
 	for e := range f.in.Graph.NumEdges() {
-		f.adjoint.AddEdge(dst, f.model, f.in, int32(e), tau[f.edgeAt[e]:f.edgeAt[e+1]])
+		f.adjoint.AddEdges(dst, f.model, f.in, []int32{int32(e)}, tau[f.edgeAt[e]:f.edgeAt[e+1]])
 	}
 }
 
