@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/blockbp/blockbp/internal/cli"
+	arrayfile "github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/runfolder"
-	"github.com/blockbp/blockbp/internal/uai"
 )
 
 // noPaths are the options that hold texts and name no file; spill names a folder in which nothing is left.
@@ -76,7 +76,7 @@ func things(t *testing.T) (folder string) {
 	copyFolder(t, gridRun(t), at("run"))
 	writeFile(t, at("net.uai"), loopUAI)
 	writeFile(t, at("evidence.uai"), "1 1 1\n")
-	writePotentials(t, at("tables.npz"), oracle.Must(oracle.Must(uai.ReadFile(at("net.uai")))(t).Pairwise())(t))
+	oracle.OK(t, arrayfile.WriteArchive(at("tables.npz"), arrayfile.ArrayOf("theta", []float64{0, 1, 2, 0}, 2, 2)))
 	return folder
 }
 

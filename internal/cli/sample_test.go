@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	arrayfile "github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/uai"
 	"github.com/blockbp/blockbp/mrf"
@@ -115,38 +114,4 @@ func TestSampleUnconverged(t *testing.T) {
 	// Of exact draws options of chains are not used, which is said.
 	tree := writeFile(t, filepath.Join(folder, "tree.uai"), treeUAI)
 	mustRun(t, "sample", tree, "-o", out, "--force", "--thin", "3").says(t, "--thin is not used")
-}
-
-// TestArrayNetworks: log potentials as arrays are read as the same network in a text.
-func TestArrayNetworks(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	net, arrays := writeFile(t, filepath.Join(folder, "tree.uai"), treeUAI), filepath.Join(folder, "tree.npz")
-	writePotentials(t, arrays, oracle.Must(oracle.Must(uai.ReadFile(net))(t).Pairwise())(t))
-	got, want := infer(t, arrays, "--task", "MAR"), infer(t, net, "--task", "MAR")
-	if !closeTo(*got.LogZ, *want.LogZ, 1e-12) {
-		t.Errorf("log Z of the arrays is %v, of the network %v", *got.LogZ, *want.LogZ)
-	}
-	compareMarginals(t, "arrays", got.Marginals, want.Marginals, 1e-10)
-}
-
-// writePotentials writes a network as .npz, with 1e9 beyond a node's states, which nobody is to look at.
-func writePotentials(t testing.TB, path string, p *mrf.Pairwise) {
-	t.Helper()
-	n, m, k := len(p.Card), p.Graph.NumEdges(), int(slices.Max(p.Card))
-	edges, theta, pair := []int32(nil), slices.Repeat([]float64{1e9}, n*k), slices.Repeat([]float64{1e9}, m*k*k)
-	for s := range n {
-		copy(theta[s*k:], p.Node[p.NodeAt[s]:p.NodeAt[s+1]])
-	}
-	for e := range int32(m) {
-		u, v := p.Graph.U(e), p.Graph.V(e)
-		edges = append(edges, u, v)
-		for i := range p.Card[u] {
-			row := p.Edge[p.EdgeAt[e]+int(i*p.Card[v]):][:p.Card[v]]
-			copy(pair[(int(e)*k+int(i))*k:], row)
-		}
-	}
-	oracle.OK(t, arrayfile.WriteArchive(path, arrayfile.ArrayOf("edges", edges, m, 2), arrayfile.ArrayOf("states", p.Card, n),
-		arrayfile.ArrayOf("theta", theta, n, k), arrayfile.ArrayOf("theta_uv", pair, m, k, k),
-		arrayfile.ArrayOf("constant", []float64{p.Constant})))
 }

@@ -217,6 +217,14 @@ func (m *Model) Couplings() ([]CouplingRow, error) {
 // trained by it, and no counting numbers are asked for.
 func (m *Model) Exact(asked string) bool { return asked == "" && m.Meta[MetaCounting] == countingExact }
 
+// Sweeps is how many predictions make, as learning did; 0: until beliefs are settled.
+func (m *Model) Sweeps() int {
+	var training struct{ Method string }
+	_ = json.Unmarshal([]byte(m.Meta[MetaTraining]), &training)
+	sweeps, _ := strconv.Atoi(strings.TrimPrefix(training.Method, string(learn.Truncated)+":")) // 0 of others
+	return max(0, sweeps)
+}
+
 // Counting returns the counting numbers to use with the model: those of its
 // training unless others are asked for, as in Options.
 func (m *Model) Counting(ctx context.Context, asked string) (counting.Func, error) {
