@@ -208,7 +208,7 @@ func (m *Model) inference(ctx context.Context) (*job.Inference, error) {
 		threads = runtime.GOMAXPROCS(0)
 	}
 	return &job.Inference{Model: m.inner.Model, Counting: numbers, Exact: m.inner.Exact(""),
-		Temperature: m.inner.Temperature(), Threads: threads}, nil
+		Temperature: m.inner.Temperature(), Threads: threads, Truncated: m.inner.Sweeps()}, nil
 }
 
 // partlyKnown returns the labels to hold: the first sample of each instance that has some labels, but not all.

@@ -33,7 +33,7 @@
 //
 // # Networks and models
 //
-// ReadNetwork and WriteNetwork are for networks with explicit tables, which need no features and no model.
+// ReadNetwork is for networks with explicit tables, which need no features and no model.
 //
 // Training data make a Schema and a Recipe. Saved with the model, they are given back in Options to read other data
 // for that model: then nothing is guessed, and whatever does not go with the model is an error.

@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"io"
 	"path/filepath"
 
 	"github.com/blockbp/blockbp/internal/fileio"
@@ -11,7 +10,7 @@ import (
 
 // networkFiles are what a network can be read from.
 const networkFiles = "give one file, .uai, .bif, or .npz of log potentials; of data a model makes " +
-	"networks in sample and convert (-m)"
+	"networks in sample (-m)"
 
 // IsNetwork reports whether a file is most probably a network with explicit tables.
 func IsNetwork(path string) bool { return newPeek(path).best().kind == kindNetwork }
@@ -58,20 +57,4 @@ func ReadNetworkWithin(path string, allowed int64) (*mrf.Network, error) {
 func ReadEvidence(path string, n *mrf.Network) (map[int]int, error) {
 	evidence, err := uai.ReadEvidenceFile(path, n)
 	return evidence, located(err)
-}
-
-// WriteNetwork writes a network as ReadNetwork reads it, whole or not at all. Log values come back to the last bit. A
-// network that the format cannot hold is an *Error.
-func WriteNetwork(path string, n *mrf.Network) error {
-	if filepath.Ext(path) == ".npz" {
-		p, err := n.Pairwise()
-		if err != nil {
-			return ofFile(path, err)
-		}
-		return located(uai.WritePotentials(path, p))
-	}
-	if err := uai.CheckWrite(n); err != nil {
-		return ofFile(path, err)
-	}
-	return fileio.Write(path, func(w io.Writer) error { return uai.Write(w, n) })
 }

@@ -43,6 +43,9 @@ type Predictor struct {
 	// changes of the last sweeps tell, none changes by more than that in all that could
 	// follow, and at most one label in a thousand does. See Outcome.Left.
 	Settled float64
+	// Truncated, above 0, makes exactly so many plain sweeps, whatever Limits and Settled say: those that weights were
+	// trained for by learn.Truncated.
+	Truncated int
 	// Joint asks for a most probable joint state as labels, and says when the search for it ends, as in MostProbable;
 	// nil: the states of largest belief, node by node.
 	Joint *Limits
@@ -147,6 +150,12 @@ func (p *Predictor) infer(ctx context.Context, in *crf.Instance, clamp []int32) 
 	p.state.Fit(net)
 	r := &inferred{net: net, state: &p.state, block: block}
 	limits := p.Limits.resolved()
+	if p.Truncated > 0 {
+		r.outcome.Sweeps = p.Truncated
+		r.outcome.Residual, err = p.workspace.Trace(ctx, net, r.state, block, p.Truncated, nil)
+		r.outcome.Converged = r.outcome.Residual <= limits.Tolerance
+		return r, err
+	}
 	limits.Beliefs, p.workspace.Threads = p.Settled, p.Threads
 	if r.outcome, err = p.workspace.Iterate(ctx, net, r.state, block, limits); err != nil {
 		return nil, err

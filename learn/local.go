@@ -63,7 +63,7 @@ func planLocal(p *Problem, s *Settings) (l *localLearner, err error) {
 	p = p.joined(s)
 	l = &localLearner{course: planCourse(p, s), objective: local.Objective{
 		Kind: local.Kind(s.Method), Model: p.Model, Data: p.Data, ClassWeights: p.ClassWeights, L2: p.L2,
-		Statistics: p.Statistics, Total: instances.TotalWeight(p.given().Data),
+		Counting: p.Counting, Sweeps: s.InnerSweeps, Statistics: p.Statistics, Total: instances.TotalWeight(p.given().Data),
 	}}
 	return l, l.objective.Plan(math.Inf(1))
 }
@@ -135,7 +135,9 @@ func (l *localLearner) run(ctx context.Context, started time.Time) (*Result, err
 			return l.finish()
 		}
 		p.Iterations++
-		p.Point = unjudged
+		if p.Point = unjudged; l.settings.Method == Truncated {
+			l.countPromise(l.steps.Promised)
+		}
 		event := l.event(step)
 		if err := l.course.evaluate(&event); err != nil {
 			return nil, err
@@ -237,9 +239,10 @@ func (l *localLearner) finish() (*Result, error) {
 }
 
 // convex reports whether the objective is: the methods without a likelihood leave terms of missing labels out, unless
-// they fill them in.
+// they fill them in. Beliefs after a number of sweeps are no convex function of the weights.
 func (l *localLearner) convex() bool {
-	return (l.settings.Method != Exact || !instances.AnyHidden(l.problem.Data)) && !l.objective.Fills()
+	hidden := l.settings.Method == Exact && instances.AnyHidden(l.problem.Data)
+	return l.settings.Method != Truncated && !hidden && !l.objective.Fills()
 }
 
 // stateBytes is the memory of the optimiser and of the gradients.
@@ -283,10 +286,14 @@ func (l *localLearner) restore(state *State) error {
 	return nil
 }
 
-// identify tells data and class weights apart. There are no blocks, and counting numbers play no part in learning.
+// identify tells data and class weights apart. There are no blocks, and counting numbers play a part in Truncated
+// alone.
 func (l *localLearner) identify() []trait {
 	if l.worksOn == nil {
 		l.worksOn = []trait{{"data", digestProblem(l.problem)}}
+		if l.settings.Method == Truncated {
+			l.worksOn = append(l.worksOn, traitOf(l.objective.Numbers()))
+		}
 	}
 	return l.worksOn
 }

@@ -210,16 +210,20 @@ const smallPromises, promisedPart = 3, 0.1
 // be left: three of them end a run, as to a quadratic model the point is as good as stationary. States that no label
 // tells apart are a saddle at first, near which steps promise little: there it says nothing.
 func (l *learner) notePromise(size float64) {
-	p := &l.progress
-	enough := l.settings.enoughPromised(p)
-	if enough == 0 || size == 0 || l.settings.unlabelled != nil || l.certified && l.problem.L2 > 0 {
-		return
+	if size != 0 && l.settings.unlabelled == nil && !(l.certified && l.problem.L2 > 0) {
+		l.countPromise(l.auto.descent.promise())
 	}
-	promise := l.auto.descent.promise()
-	if !(promise >= 0 && promise <= enough) {
+}
+
+// countPromise is notePromise for one step.
+func (c *course) countPromise(promise float64) {
+	p := &c.progress
+	enough, most := c.settings.enoughPromised(p), max(p.Promised, promise)
+	switch {
+	case enough == 0:
+	case most >= 0 && most <= enough:
+		p.SmallPromises, p.Promised = p.SmallPromises+1, most
+	default:
 		p.SmallPromises, p.Promised = 0, 0
-		return
 	}
-	p.SmallPromises++
-	p.Promised = max(p.Promised, promise)
 }

@@ -68,6 +68,7 @@ func TestPlansAreRight(t *testing.T) {
 		"pseudo, many weights":  {heavy, Settings{Method: Pseudo}},
 		"piecewise":             {plain, Settings{Method: Piecewise}},
 		"piecewise, untied":     {untied, Settings{Method: Piecewise}},
+		"truncated":             {several, Settings{Method: Truncated, Threads: 3}},
 		"sentences":             {sentences, Settings{Method: Full}},
 		"sentences, pseudo":     {sentences, Settings{Method: Pseudo}},
 		"spilled":               {plain, Settings{Spill: folder}},

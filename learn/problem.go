@@ -59,15 +59,20 @@ const (
 	// Exact is maximum likelihood, with log Z by elimination of variables, where the
 	// networks' widths allow it: B of (8) is log Z itself.
 	Exact Method = "exact"
+
+	// Truncated is for what predictions compute that make Settings.InnerSweeps sweeps from constant messages, and no more
+	// (Stoyanov et al. 2011, Domke 2013): the mean of Σ_s −log τ_s(x_s) over the labelled nodes, which is not convex. So
+	// does infer.Predictor.Truncated.
+	Truncated Method = "truncated"
 )
 
 // Methods lists all methods, the default first.
-var Methods = []Method{Auto, BBPL, InnerDual, Full, Exact, Pseudo, Piecewise}
+var Methods = []Method{Auto, BBPL, InnerDual, Full, Exact, Pseudo, Piecewise, Truncated}
 
-// Local reports whether L-BFGS minimises the method's objective, which is known exactly:
-// a sum of local terms, or the likelihood. There are no blocks, messages and checks.
+// Local reports whether L-BFGS minimises the method's objective, which is known exactly: a sum of local terms, the
+// likelihood, or the loss of Truncated. There are no blocks, messages that are kept, and checks.
 func (m Method) Local() bool {
-	return m == Pseudo || m == Piecewise || m == Exact
+	return m == Pseudo || m == Piecewise || m == Exact || m == Truncated
 }
 
 // Settings are the choices of a run. The zero value works: what Choose makes of method Auto, with automatic steps. Who
@@ -83,7 +88,7 @@ type Settings struct {
 	// InnerSweeps bounds the sweeps of one iteration for full and bbpl, the k of the paper's future work; inner-dual makes
 	// one. 0 means 300, in effect to convergence, for full, and 2 for bbpl: messages persist from visit to visit, so that
 	// more sweeps per visit cost more than they gain (results/README.md). Automatic steps make three in each visit where
-	// weights move after whole passes.
+	// weights move after whole passes. Truncated makes exactly so many, 0: 10.
 	InnerSweeps int
 	// InnerTolerance is the residual, the largest change of a log-message or log-belief in a sweep, at which a block
 	// counts as converged. Every iteration makes at least one sweep and messages persist, so the optimum does not depend
@@ -178,6 +183,7 @@ type EarlyStop struct {
 const (
 	defaultFullSweeps        = 300
 	defaultBlockSweeps       = 2
+	defaultTruncatedSweeps   = 10
 	defaultInnerTolerance    = 1e-3
 	defaultRelativeTolerance = 1e-5
 	defaultMaxPasses         = 10000
@@ -196,6 +202,8 @@ func (s Settings) Resolved() Settings {
 	sweeps := defaultFullSweeps
 	if blocks {
 		sweeps = defaultBlockSweeps
+	} else if s.Method == Truncated {
+		sweeps = defaultTruncatedSweeps
 	}
 	s.InnerSweeps, s.InnerTolerance = cmp.Or(s.InnerSweeps, sweeps), cmp.Or(s.InnerTolerance, defaultInnerTolerance)
 	if s.Step == nil {

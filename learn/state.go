@@ -184,10 +184,16 @@ func (l *learner) identify() []trait {
 			{"data", digestProblem(l.problem)},
 			{"number of blocks", fmt.Sprint(l.blocks)},
 			{"blocks", runstate.OfEach(partitions, (*runstate.Digest).AddPartition).String()},
-			{"counting numbers", numbers[0].Name + ":" + runstate.OfEach(numbers, (*runstate.Digest).AddCounting).String()},
+			traitOf(numbers),
 		}
 	}
 	return l.worksOn
+}
+
+// traitOf tells counting numbers of instances apart.
+func traitOf(numbers []*counting.Numbers) trait {
+	return trait{"counting numbers",
+		numbers[0].Name + ":" + runstate.OfEach(numbers, (*runstate.Digest).AddCounting).String()}
 }
 
 // digestProblem is that of data and class weights.

@@ -151,6 +151,22 @@ func (w *Workspace) Iterate(
 	return o, nil
 }
 
+// Trace makes so many plain sweeps, back and forth in turn, without a prox, and calls before ahead of each, unless that
+// is nil: a function of the potentials alone, whatever has settled. Residual is that of the last.
+func (w *Workspace) Trace(ctx context.Context, net *Net, st *State, block *partition.Block, sweeps int,
+	before func(sweep int)) (residual float64, err error) {
+	w.noProx, w.outward = true, false
+	defer func() { w.backward = false }()
+	for k := 0; k < sweeps && err == nil && ctx.Err() == nil; k++ {
+		if before != nil {
+			before(k)
+		}
+		w.backward = k%2 == 0
+		residual, err = w.Sweep(net, st, block, 0)
+	}
+	return residual, err
+}
+
 // beta returns β of a sweep, so many after momentum began.
 func (y *way) beta(after int) float64 { return min(Momentum(after), y.momentum) }
 

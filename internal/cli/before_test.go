@@ -25,7 +25,7 @@ func TestModelsOfBefore(t *testing.T) {
 		{"info", model},
 		{"check", model},
 		{"check", data, "-m", model},
-		{"convert", data, "-m", model, "-o", filepath.Join(folder, "net.uai")},
+		{"sample", data, "-m", model, "-o", filepath.Join(folder, "drawn"), "--samples", "4", "-q"},
 		{"train", data, "--init", model, "--reference", model, "--max-iter", "1", noReport, "-q", "-o", filepath.Join(folder, "run")},
 	} {
 		if o := mustRun(t, args...); strings.Contains(o.stderr, "format") {

@@ -144,7 +144,6 @@ func TestKeysOfVerbs(t *testing.T) {
 		{"infer --method exact", [][]string{{"infer", in("net.uai"), "--method", "exact"}}},
 		{"infer --task MPE", [][]string{{"infer", in("net.uai"), "--task", "MPE"}}},
 		{"sample", [][]string{{"sample", in("net.uai"), "-o", in("samples.npz"), "--samples", "40", "--sampler", "gibbs", "-q"}}},
-		{"convert", [][]string{{"convert", data, "-m", trained, "-o", in("converted")}}},
 		{"info MODEL", [][]string{{"info", trained}}},
 		{"info DATA", [][]string{{"info", data}}},
 		{"info NETWORK", [][]string{{"info", in("net.uai")}}},

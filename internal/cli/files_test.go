@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/cli"
+	arrayfile "github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/runfolder"
 )
@@ -28,7 +28,7 @@ var noPaths = strings.Fields(`kind states columns observed blocks partition meth
 var noPathArguments = strings.Fields("train demo example features generate compare version help serve completion bash zsh fish powershell")
 
 // verbsThatWrite are all of them, as the tests below try them. A new one belongs there.
-var verbsThatWrite = strings.Fields("convert demo eval example infer predict sample train")
+var verbsThatWrite = strings.Fields("demo eval example infer predict sample train")
 
 // TestPathsAreDeclared: every option of every verb that could be a path says whether the
 // verb reads or writes there, and what can write over files has --force.
@@ -76,17 +76,12 @@ func things(t *testing.T) (folder string) {
 	copyFolder(t, gridRun(t), at("run"))
 	writeFile(t, at("net.uai"), loopUAI)
 	writeFile(t, at("evidence.uai"), "1 1 1\n")
-	n := oracle.Must(dataset.ReadNetwork(at("net.uai")))(t)
-	oracle.OK(t, dataset.WriteNetwork(at("tables.npz"), n))
+	oracle.OK(t, arrayfile.WriteArchive(at("tables.npz"), arrayfile.ArrayOf("theta", []float64{0, 1, 2, 0}, 2, 2)))
 	return folder
 }
 
 // overInputs are commands with the file, at $OUT, that they both read and would write.
 var overInputs = []struct{ args, input string }{
-	{"convert net.uai -o $OUT", "net.uai"},
-	{"convert tables.npz -o $OUT", "tables.npz"},
-	{"convert net.uai --evidence evidence.uai -o $OUT", "evidence.uai"},
-	{"convert data -m run --instance 0 -o $OUT", "data/0.npz"},
 	{"sample tables.npz -o $OUT", "tables.npz"},
 	{"sample data -m run --instance 0 -o $OUT", "data/0.npz"},
 	{"infer net.uai -o $OUT", "net.uai"},
@@ -98,8 +93,6 @@ var overInputs = []struct{ args, input string }{
 	{"predict data -m run -o $OUT", "run/"},
 	{"eval data -m run -o $OUT", "data/"},
 	{"eval data -m run -o $OUT", "run/"},
-	{"convert data -m run -o $OUT", "data/"},
-	{"convert data -m run -o $OUT", "run/"},
 	{"sample data -m run -o $OUT", "data/"},
 	{"sample data -m run -o $OUT", "run/"},
 }
@@ -162,15 +155,13 @@ func TestOutputsOverInputs(t *testing.T) {
 func TestForce(t *testing.T) {
 	t.Parallel()
 	folder := things(t)
-	data, net := filepath.Join(folder, "data"), filepath.Join(folder, "net.uai")
+	net := filepath.Join(folder, "net.uai")
 	fresh := func(name string) string { return filepath.Join(t.TempDir(), name) }
 	for name, args := range map[string][]string{
-		"convert":      {"convert", net, "-o"},
-		"convert data": {"convert", data, "-m", filepath.Join(folder, "run"), "--instance", "1", "-o"},
-		"sample":       {"sample", net, "--samples", "4", "-q", "-o"},
-		"infer":        {"infer", net, "-o"},
-		"infer json":   {"infer", net, "--json", "-o"},
-		"example":      {"example", "network", "-o"},
+		"sample":     {"sample", net, "--samples", "4", "-q", "-o"},
+		"infer":      {"infer", net, "-o"},
+		"infer json": {"infer", net, "--json", "-o"},
+		"example":    {"example", "network", "-o"},
 	} {
 		command := func(out, force string) []string {
 			return slices.DeleteFunc(slices.Concat(args, []string{out, force}), func(s string) bool { return s == "" })
@@ -216,7 +207,6 @@ func TestForceFolder(t *testing.T) {
 	}{
 		"predict": {[]string{"predict", data, "-m", runDir, "-q", "-o"}, "0.npz"},
 		"eval":    {[]string{"eval", data, "-m", runDir, "-q", "-o"}, "report.html"},
-		"convert": {[]string{"convert", data, "-m", runDir, "-o"}, "1.uai"},
 		"sample":  {[]string{"sample", data, "-m", runDir, "--samples", "4", "-q", "-o"}, "1.npz"},
 		"example": {[]string{"example", "graph", "-o"}, "dataset.json"},
 		"demo":    {[]string{"demo", "--side", "5", "-o"}, "report.html"},
@@ -315,7 +305,7 @@ func TestStandardInput(t *testing.T) {
 	t.Parallel()
 	net := filepath.Join(things(t), "net.uai")
 	before := readFile(t, net)
-	for _, args := range [][]string{{"infer", "-", "-o", net}, {"convert", "-", "-o", net}} {
+	for _, args := range [][]string{{"infer", "-", "-o", net}} {
 		stdin := oracle.Must(os.Open(net))(t)
 		var stderr strings.Builder
 		code := cli.Run(t.Context(), append(args, "--force"), stdin, io.Discard, &stderr)

@@ -62,7 +62,6 @@ var usualOptions = map[string][]string{
 	"eval":    {"model", "out", "list", "observed", "split", "cost"},
 	"infer":   {"task", "method", "counting", "evidence", "out", "seed", "json"},
 	"sample":  {"out", "model", "evidence", "sampler", "samples", "seed"},
-	"convert": {"out", "model", "instance", "evidence"},
 	"check":   {"model", "list", "json"},
 	"info":    {"weights", "list", "json"},
 }

@@ -57,7 +57,7 @@ marginals, or states; of a .bif, whose variables have names, by these.`,
 	fl := cmd.Flags()
 	fl.StringVar(&f.task, "task", "PR", "PR: partition function, MAR: marginals, or MPE (or MAP): most probable joint "+
 		"state")
-	fl.StringVar(&f.counting, "counting", job.InferCounting, countingHelp)
+	fl.StringVar(&f.counting, "counting", "trw", countingHelp)
 	fl.StringVar(&f.method, "method", methodAuto, "auto: exact where it takes about ten seconds at most, else another; "+
 		"or PR, MAR: bp, exact; MPE: exact, trws")
 	fl.StringArrayVar(&f.evidence, "evidence", nil, evidenceHelp)

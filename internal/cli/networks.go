@@ -2,7 +2,6 @@ package cli
 
 import (
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -54,27 +53,22 @@ type namedNetwork struct {
 type networks struct {
 	names []string
 	make  func(i int) *namedNetwork
-	// beliefs are the options with which infer finds the beliefs of predict in networks
-	// of a model, but for their temperature.
-	beliefs     string
-	temperature float64
 }
 
 // open reads what the arguments name.
 func (f *networkFlags) open(a *app, cmd *cobra.Command, args []string) (*networks, error) {
-	verb := cmd.Name()
 	switch {
 	case f.model != "" && len(args) == 0:
-		return nil, usagef("%s: want data: blockbp %s DATA -m MODEL -o OUT", verb, verb)
+		return nil, usagef("sample: want data: blockbp sample DATA -m MODEL -o OUT")
 	case f.model != "" && f.evidence != nil:
 		return nil, usagef("{evidence} is for UAI networks; of data, {clamp} holds the labels")
 	case f.model != "":
 		return f.openData(a, args)
 	case len(args) != 1:
-		return nil, usagef("%s: want one network, or data and a model: blockbp %s NET.uai -o OUT, or blockbp %s DATA -m "+
-			"MODEL -o OUT", verb, verb, verb)
+		return nil, usagef("sample: want one network, or data and a model: blockbp sample NET.uai -o OUT, or blockbp " +
+			"sample DATA -m MODEL -o OUT")
 	case args[0] != "-" && !dataset.IsNetwork(args[0]) && filepath.Ext(args[0]) != ".npz":
-		return nil, usagef("%s: %s is no network with explicit tables; for data, name the model with -m", verb, args[0])
+		return nil, usagef("sample: %s is no network with explicit tables; for data, name the model with -m", args[0])
 	}
 	if name := firstChanged(cmd, append(dataFlagNames(), "instance", "clamp")); name != "" {
 		return nil, usagef("{%s} is used with a model only (-m)", name)
@@ -92,7 +86,7 @@ func (f *networkFlags) open(a *app, cmd *cobra.Command, args []string) (*network
 		name = "network"
 	}
 	only := &namedNetwork{name: name, network: network, evidence: evidence}
-	return &networks{[]string{name}, func(int) *namedNetwork { return only }, "", 1}, nil
+	return &networks{[]string{name}, func(int) *namedNetwork { return only }}, nil
 }
 
 // dataFlagNames are the options that say how data are read.
@@ -127,8 +121,7 @@ func (f *networkFlags) openData(a *app, args []string) (*networks, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &networks{beliefs: model.InferOptions(), temperature: model.Temperature()}
-	var numbers []int
+	n, numbers := &networks{}, []int(nil)
 	all := job.UniqueNames(data.instances)
 	for i, name := range all {
 		if f.instance == "" || name == f.instance {
@@ -173,33 +166,19 @@ func labelled(labels []int32) map[int]int {
 type outputs struct {
 	file fileio.Target // or else
 	run  *runfolder.Run
-	ext  string
 }
 
-// newOutputs returns where the results of networks go, whose folder it makes. One with
-// the extension of a result is a file, for one network, and - is standard output.
-func (a *app) newOutputs(out string, n *networks, exts ...string) (*outputs, error) {
-	if out != "-" && !slices.Contains(exts, filepath.Ext(out)) {
+// newOutputs returns where the results of networks go, whose folder it makes: .npz is a file, for one network.
+func (a *app) newOutputs(out string, n *networks) (*outputs, error) {
+	if filepath.Ext(out) != ".npz" {
 		run, err := a.newFolder("out")
-		return &outputs{run: run, ext: exts[0]}, err
+		return &outputs{run: run}, err
 	}
 	if len(n.names) > 1 {
 		return nil, usagef("-o %s: one file cannot hold the results of %d instances; choose one of them with {instance} "+
 			"(such as %s), or give a folder", out, len(n.names), n.names[0])
 	}
-	if out == "-" {
-		return &outputs{file: fileio.Target{Path: out}}, nil
-	}
 	return &outputs{file: a.target("out")}, nil
-}
-
-// wantOut says that a verb needs to know where its results go.
-func wantOut(verb, out string, exts ...string) error {
-	if out == "" {
-		return usagef("%s: say where the result goes with -o: a file that ends in %s, or a folder", verb,
-			strings.Join(exts, " or "))
-	}
-	return nil
 }
 
 // path is where the result of one network goes.
@@ -207,7 +186,7 @@ func (o *outputs) path(name string) string {
 	if o.run == nil {
 		return o.file.Path
 	}
-	return o.run.Path(name + o.ext)
+	return o.run.Path(name + ".npz")
 }
 
 // write writes the result of one network through a function that writes a file.
@@ -215,5 +194,5 @@ func (o *outputs) write(name string, write func(path string) error) error {
 	if o.run == nil {
 		return o.file.Via(write)
 	}
-	return o.run.Via(name+o.ext, write)
+	return o.run.Via(name+".npz", write)
 }

@@ -161,10 +161,12 @@ type inferenceFlags struct {
 	data                   dataFlags
 	work                   job.Inference // but for the model and what follows from it
 	counting, decode, cost string
+	own                    func(option string) bool // it is given
 }
 
 // register makes the options of inference but for those of data, which stand last.
 func (f *inferenceFlags) register(fl *pflag.FlagSet) {
+	f.own = fl.Changed
 	fl.StringVar(&f.counting, "counting", "", "other counting numbers than in training: "+countingChoices)
 	threadsVar(fl, &f.work.Threads, "number of threads")
 	fl.Float64Var(&f.work.Settled, "tol", job.PredictTolerance,
@@ -205,6 +207,9 @@ func (f *inferenceFlags) inference(ctx context.Context, m *job.Model, progress *
 	}
 	w.Model, w.Counting, w.Exact = m.Model, numbers, m.Exact(f.counting)
 	w.Temperature, w.Limits.Tolerance, w.Joint = m.Temperature(), job.PredictLimits.Tolerance, f.decode == decodings[1]
+	if f.counting == "" && !f.own("tol") && !f.own("max-sweeps") {
+		w.Truncated = m.Sweeps()
+	}
 	w.Memory, w.Progress = f.data.Memory, progress.show
 	return w, nil
 }

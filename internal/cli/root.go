@@ -240,7 +240,7 @@ Completion by the tab key: blockbp completion bash --help (or zsh, fish, powersh
 	a.addVerbs(root, []verbGroup{
 		{"First steps", []*cobra.Command{a.demoCommand(), a.exampleCommand()}},
 		{"Learn and predict", []*cobra.Command{a.trainCommand(), a.predictCommand(), a.evalCommand()}},
-		{"Networks", []*cobra.Command{a.inferCommand(), a.sampleCommand(), a.convertCommand()}},
+		{"Networks", []*cobra.Command{a.inferCommand(), a.sampleCommand()}},
 		{"Look at data, models and runs", []*cobra.Command{a.checkCommand(), a.infoCommand(), a.watchCommand()}},
 		{"About blockbp", []*cobra.Command{a.versionCommand(), help, a.serveCommand()}},
 	})

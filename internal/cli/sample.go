@@ -108,14 +108,14 @@ func (a *app) sample(f *sampleFlags, args []string) error {
 	if err := f.validate(); err != nil {
 		return err
 	}
-	if err := wantOut("sample", f.out, ".npz"); err != nil {
-		return err
+	if f.out == "" {
+		return usagef("sample: say where the result goes with -o: a file that ends in .npz, or a folder")
 	}
 	networks, err := f.networks.open(a, f.cmd, args)
 	if err != nil {
 		return err
 	}
-	out, err := a.newOutputs(f.out, networks, ".npz")
+	out, err := a.newOutputs(f.out, networks)
 	if err != nil {
 		return err
 	}

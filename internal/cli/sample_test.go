@@ -5,13 +5,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/uai"
+	"github.com/blockbp/blockbp/mrf"
 )
 
 // samples reads the draws of a file: [draw][variable].
@@ -43,7 +42,12 @@ func TestSampleNetworks(t *testing.T) {
 		if len(observed) > 0 {
 			args, held[1] = append(args, "--evidence", evidence), 1
 		}
-		given := oracle.Must(oracle.Must(uai.ReadFile(net))(t).WithEvidence(observed))(t)
+		given := oracle.Must(uai.ReadFile(net))(t)
+		for v, state := range observed {
+			table := slices.Repeat([]float64{math.Inf(-1)}, given.Card[v])
+			table[state] = 0
+			given.Factors = append(given.Factors, mrf.Factor{Scope: []int{v}, LogTable: table})
+		}
 		var result struct {
 			NotConverged int `json:"not_converged"`
 			Networks     []struct {
@@ -110,117 +114,4 @@ func TestSampleUnconverged(t *testing.T) {
 	// Of exact draws options of chains are not used, which is said.
 	tree := writeFile(t, filepath.Join(folder, "tree.uai"), treeUAI)
 	mustRun(t, "sample", tree, "-o", out, "--force", "--thin", "3").says(t, "--thin is not used")
-}
-
-// logScore of arrays as convert writes them.
-func logScore(t testing.TB, path string, x []int) float64 {
-	t.Helper()
-	_, constant := npyOf(t, path, "constant")
-	shape, theta := npyOf(t, path, "theta")
-	_, pair := npyOf(t, path, "theta_uv")
-	_, edges := npyOf(t, path, "edges")
-	k, score := shape[1], constant[0]
-	for s, i := range x {
-		score += theta[s*k+i]
-	}
-	for e := range len(edges) / 2 {
-		score += pair[e*k*k+x[int(edges[2*e])]*k+x[int(edges[2*e+1])]]
-	}
-	return score
-}
-
-// TestConvertArrays: the scores of all joint states, and −Inf beyond the states.
-func TestConvertArrays(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	net := writeFile(t, filepath.Join(folder, "loop.uai"), loopUAI)
-	network := oracle.Must(uai.ReadFile(net))(t)
-	out := filepath.Join(folder, "out.npz")
-	mustRun(t, "convert", net, "-o", out)
-	for i := range 27 {
-		x := []int{i / 9, i / 3 % 3, i % 3}
-		want := math.Inf(-1)
-		if x[0] < 2 && x[2] < 2 {
-			want = network.LogScore(x)
-		}
-		if got := logScore(t, out, x); got != want && !closeTo(got, want, 1e-12) {
-			t.Errorf("the score of %v is %v, want %v", x, got, want)
-		}
-	}
-	// The arrays are read as the network is.
-	if got, want := infer(t, out, "--task", "MAR"), infer(t, net, "--task", "MAR"); !closeTo(*got.LogZ, *want.LogZ, 1e-12) {
-		t.Errorf("log Z of the arrays is %v, of the network %v", *got.LogZ, *want.LogZ)
-	} else {
-		compareMarginals(t, "arrays", got.Marginals, want.Marginals, 1e-10)
-	}
-	again := filepath.Join(folder, "again.npz")
-	mustRun(t, "convert", out, "-o", again)
-	if readFile(t, out) != readFile(t, again) {
-		t.Error("arrays change when they are converted again")
-	}
-}
-
-// TestConvertModel: infer on the exported network, with the options that convert names,
-// gives the beliefs of predict, and so does holding labels.
-func TestConvertModel(t *testing.T) {
-	oracle.Long(t)
-	t.Parallel()
-	folder := t.TempDir()
-	data := gridData(t)
-	for i, tc := range []struct {
-		train []string
-		want  string // the options that convert names
-	}{
-		{[]string{"--counting", "convex"}, "--counting convex"},
-		{[]string{"--counting", "trw"}, "--counting trw"},
-		{[]string{"--counting", "trw", "--seed", "7"}, "--counting trw --seed 7"},
-		{[]string{"--method", "exact"}, "--method exact"},
-		{[]string{"--method", "pseudo"}, "--method exact"},
-		{[]string{"--method", "pseudo", "--counting", "convex"}, "--counting convex"},
-		{[]string{"--counting", "bethe"}, "--counting bethe"},
-	} {
-		at := func(name string) string { return filepath.Join(folder, strconv.Itoa(i)+name) }
-		mustRun(t, slices.Concat([]string{"train", data, "-o", at("run"), "--l2", "0.5", "-q"}, tc.train)...)
-		mustRun(t, "predict", data, "-m", at("run"), "-o", at("predicted"), "--tol", "1e-13", "--max-sweeps", "100000", "-q")
-		o := mustRun(t, "convert", data, "-m", at("run"), "-o", at("nets"))
-		if strings.Count(o.stdout, "36 variables") != 2 {
-			t.Errorf("convert printed %q", o.stdout)
-		}
-		_, options, _ := strings.Cut(strings.TrimSpace(o.stderr), "gives the beliefs of predict with ")
-		if options != tc.want {
-			t.Errorf("trained with %v, convert names the options %q, want %q:\n%s", tc.train, options, tc.want, o.stderr)
-		}
-		asked := strings.Fields(options)
-		if options != "--method exact" {
-			asked = append(asked, "--tol", "1e-13", "--max-sweeps", "100000")
-		}
-		for _, name := range []string{"0", "1"} {
-			r := infer(t, append(asked, filepath.Join(at("nets"), name+".uai"), "--task", "MAR")...)
-			_, beliefs := npyOf(t, filepath.Join(at("predicted"), name+".npz"), "beliefs")
-			var want [][]float64
-			for s := range 36 {
-				want = append(want, beliefs[3*s:3*s+3])
-			}
-			compareMarginals(t, name, r.Marginals, want, 1e-10)
-		}
-	}
-	tempered := oracle.Must(job.LoadModel(gridRun(t)))(t)
-	tempered.Path, tempered.Meta[job.MetaTemperature] = filepath.Join(folder, "tempered.safetensors"), "2"
-	oracle.OK(t, tempered.Save(tempered.Path))
-	mustRun(t, "convert", data, "-m", tempered.Path, "-o", filepath.Join(folder, "tempered")).says(t,
-		"networks hold no temperature")
-	model, nets := gridRun(t), filepath.Join(folder, "held")
-	mustRun(t, "convert", data, "-m", model, "-o", nets, "--clamp")
-	// With all labels held, log Z is the score of the labels.
-	held := infer(t, filepath.Join(nets, "0-0.uai"), "--method", "exact")
-	arrays := filepath.Join(folder, "free.npz")
-	mustRun(t, "convert", data, "-m", model, "--instance", "0", "-o", arrays)
-	_, labels := npyOf(t, filepath.Join(data, "0.npz"), "labels")
-	x := make([]int, 36)
-	for s := range x {
-		x[s] = int(labels[s])
-	}
-	if want := logScore(t, arrays, x); !closeTo(*held.LogZ, want, 1e-12) {
-		t.Errorf("log Z with all labels held is %v, their score %v", *held.LogZ, want)
-	}
 }

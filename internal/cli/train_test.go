@@ -214,6 +214,30 @@ func TestLocalMethods(t *testing.T) {
 	}
 }
 
+// TestTruncated: a model predicts by the sweeps that it was trained for, unless others are asked for, a resumed run
+// keeps their number, and a training begins with another's weights.
+func TestTruncated(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	first, run := filepath.Join(folder, "first"), filepath.Join(folder, "run")
+	mustRun(t, "train", gridData(t), "-o", first, "-q", noReport)
+	mustRun(t, "train", gridData(t), "-o", run, "--init", first, "--method", "truncated:3", "--max-passes", "2", "-q", noReport)
+	again := mustRun(t, "train", run, "--resume", "--max-passes", "500", "-q", noReport, "--json").object(t, "method", "status")
+	if again["method"] != "truncated:3" || again["status"] != "stationary_point" {
+		t.Errorf("resumed: %v", again)
+	}
+	for _, c := range []struct {
+		options []string
+		sweeps  bool
+	}{{nil, true}, {[]string{"--max-sweeps", "200"}, false}, {[]string{"--counting", "trw"}, false}} {
+		out := filepath.Join(t.TempDir(), "out")
+		mustRun(t, append([]string{"predict", gridData(t), "-m", run, "-o", out, "-q"}, c.options...)...)
+		if text := readFile(t, out, "predict.json"); strings.Contains(text, `"sweeps": 3,`) != c.sweeps {
+			t.Errorf("options %v, want 3 sweeps %v: %s", c.options, c.sweeps, text)
+		}
+	}
+}
+
 // claimed is the status of a run with a small gradient, by whether the objective is convex.
 var claimed = map[bool]string{true: "converged", false: "stationary_point"}
 

@@ -56,9 +56,9 @@ func (o *Options) validatePhysics() error {
 	case o.Statistics && (o.SelectEdges != "" || o.Errors != "" && o.Errors != errorsNone):
 		return usagef("{statistics} go with neither {select-edges} nor {errors}, which need samples")
 	case o.Statistics && o.Method != learn.Auto:
-	case o.Method == learn.Piecewise || o.Method != learn.Auto && !o.Method.Local():
-		return usagef("%s and {method=%s} do not go together: it minimises a bound, whose couplings are not those of the "+
-			"system; leave the method out, or give exact or pseudo", name, o.Method)
+	case o.Method == learn.Piecewise || o.Method == learn.Truncated || o.Method != learn.Auto && !o.Method.Local():
+		return usagef("%s and {method=%s} do not go together: it learns other couplings than those of the "+
+			"system; leave the method out, or give exact or pseudo", name, o.methodName())
 	case o.NoEdges:
 		return usagef("%s and {no-edges} do not go together: couplings are of edges", name)
 	case o.ClassWeights != "":

@@ -37,6 +37,8 @@ type Inference struct {
 	Limits   infer.Limits // zero: PredictLimits, and PredictTolerance where Settled is 0
 	// Settled is that of infer.Predictor.
 	Settled float64
+	// Truncated is that of infer.Predictor.
+	Truncated int
 	// Joint asks for a most probable joint state as labels, instead of the most likely state of every node.
 	Joint bool
 	// Temperature of beliefs, as infer.Predictor.Temperature.
@@ -58,7 +60,7 @@ func (w *Inference) predictor() *infer.Predictor {
 		limits, settled = PredictLimits, cmp.Or(settled, PredictTolerance)
 	}
 	p := &infer.Predictor{Model: w.Model, Limits: limits, Settled: settled, Counting: w.Counting, Exact: w.Exact,
-		Temperature: w.Temperature}
+		Temperature: w.Temperature, Truncated: w.Truncated}
 	if w.Joint {
 		p.Joint = &infer.Limits{Tolerance: jointTolerance, MaxSweeps: limits.MaxSweeps}
 	}

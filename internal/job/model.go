@@ -209,22 +209,12 @@ func (m *Model) Couplings() ([]CouplingRow, error) {
 // trained by it, and no counting numbers are asked for.
 func (m *Model) Exact(asked string) bool { return asked == "" && m.Meta[MetaCounting] == countingExact }
 
-// InferCounting names the counting numbers of the infer command where none are asked for.
-const InferCounting = "trw"
-
-// InferOptions returns the options of the infer command that give, for a network of the
-// model, the beliefs that the model predicts.
-func (m *Model) InferOptions() string {
-	switch spec, seed := cmp.Or(m.Meta[MetaCounting], counting.Names[0]), cmp.Or(m.Meta[MetaSeed], "1"); {
-	case spec == countingExact:
-		return "{method=exact}"
-	case spec == countingOwn:
-		return "{counting=trw}, where predict has {counting=trw} too"
-	case spec == InferCounting && seed != "1":
-		return "{counting=trw} {seed=" + seed + "}"
-	default:
-		return "{counting=" + spec + "}"
-	}
+// Sweeps is how many predictions make, as learning did; 0: until beliefs are settled.
+func (m *Model) Sweeps() int {
+	var training struct{ Method string }
+	_ = json.Unmarshal([]byte(m.Meta[MetaTraining]), &training)
+	sweeps, _ := strconv.Atoi(strings.TrimPrefix(training.Method, string(learn.Truncated)+":")) // 0 of others
+	return max(0, sweeps)
 }
 
 // Counting returns the counting numbers to use with the model: those of its

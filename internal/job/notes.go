@@ -32,7 +32,7 @@ func (p *Prepared) hints() (texts []string) {
 		texts = append(texts, "{class-weights} with {method=pseudo} multiply the odds of a state once for every neighbour "+
 			"that is in it: rare states spread; with another method they do once")
 	}
-	if p.labels().hidden > 0 && p.hidden == "" { // which says what is done
+	if p.labels().hidden > 0 && p.hidden == "" && o.Method != learn.Truncated { // which says what is done
 		texts = append(texts, fmt.Sprintf("{method=%s} leaves out every node and edge that misses a label; the other "+
 			"methods sum over missing labels instead", o.Method))
 	}

@@ -101,6 +101,15 @@ func (o Options) Resolved() (Options, error) {
 
 // withDefaults puts defaults in the place of zeros.
 func (o Options) withDefaults() (Options, error) {
+	if method, sweeps, _ := strings.Cut(string(o.Method), ":"); method == string(learn.Truncated) {
+		if o.InnerSweeps != 0 {
+			return o, usagef("{inner-sweeps} does not go with {method=%s}: truncated:K makes K sweeps", o.Method)
+		}
+		if o.InnerSweeps, _ = strconv.Atoi(sweeps); o.InnerSweeps < 1 {
+			return o, usagef("{method=%s}: want a number of sweeps of at least 1, such as truncated:10", o.Method)
+		}
+		o.Method = learn.Truncated
+	}
 	o.Method, o.Order, o.Counting = cmp.Or(o.Method, learn.Auto), cmp.Or(o.Order, orderCyclic),
 		cmp.Or(o.Counting, autoCounting)
 	o.Edges, o.Scale = cmp.Or(o.Edges, edgesAuto), cmp.Or(o.Scale, scaleAuto)
@@ -236,11 +245,13 @@ const autoCounting = "auto"
 // countingFor returns the counting numbers that are taken for data: trw, which are exact on graphs without cycles and
 // predict best where there are some. Pixels of photographs are another case: features of neighbours are wrong
 // together, which tight numbers take for evidence. With the default l2 they are surer than right, and convex is not.
-// A training that begins with a model goes on with the numbers of the model.
+// A training that begins with a model goes on with the numbers of the model. For a number of sweeps convex ones are too
+// loose: weights would have to be large, which the prior forbids.
 func (o *Options) countingFor(set *dataset.Set, initial *Model) string {
 	switch {
 	case o.Counting != autoCounting:
 		return o.Counting
+	case o.Method == learn.Truncated && (initial == nil || initial.Meta[MetaCounting] == "convex"):
 	case initial != nil && !initial.Exact("") && initial.Meta[MetaCounting] != "":
 		return initial.Meta[MetaCounting]
 	case set.Recipe.Kind == dataset.KindImages:
@@ -261,7 +272,24 @@ const errorsOfCouplings = 0.001
 // that belief propagation has learned with are those of its counting numbers, and predict best with these. Those of
 // local methods are of the model itself.
 func (o *Options) predictsExactly() bool {
-	return o.Method == learn.Exact || o.Method.Local() && o.Counting == countingBeside && !o.NoEdges
+	return o.Method == learn.Exact ||
+		o.Method.Local() && o.Method != learn.Truncated && o.Counting == countingBeside && !o.NoEdges
+}
+
+// sweeps is how many predictions make, as learning did, 0: until beliefs are settled.
+func (o *Options) sweeps() int {
+	if o.Method != learn.Truncated {
+		return 0
+	}
+	return o.InnerSweeps
+}
+
+// methodName is the method as --method has it.
+func (o *Options) methodName() string {
+	if o.Method != learn.Truncated {
+		return string(o.Method)
+	}
+	return fmt.Sprintf("%s:%d", o.Method, o.InnerSweeps)
 }
 
 // settle tells the learner the rest, of options with their defaults.
@@ -381,6 +409,7 @@ func (p *Prepared) resolved(asked map[string]Option) map[string]Option {
 		put(options, f.name, f.value())
 	}
 	put(options, "l2", l2)
+	put(options, "method", o.methodName())
 	if p.Choice != "" {
 		options["method"] = Option{Value: string(o.Method), Source: sourceAuto + p.Choice}
 	}

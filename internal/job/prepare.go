@@ -337,7 +337,7 @@ func (p *Prepared) choose() (err error) {
 // MethodText is the method, and how it was chosen.
 func (p *Prepared) MethodText() string {
 	if p.Choice == "" {
-		return string(p.Options.Method)
+		return p.Options.methodName()
 	}
 	return fmt.Sprintf("%s → %s: %s", learn.Auto, p.Options.Method, p.Choice)
 }

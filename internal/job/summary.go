@@ -82,6 +82,7 @@ var objectiveKinds = map[learn.Method]string{
 	learn.Exact:     "likelihood",
 	learn.Pseudo:    "pseudo_likelihood",
 	learn.Piecewise: "piecewise",
+	learn.Truncated: "truncated",
 }
 
 // variational is the objective of the methods that infer.
@@ -236,11 +237,11 @@ func (p *Prepared) modelMeta(f *learn.Result) map[string]string {
 		MetaCounting:      o.Counting,
 		MetaSeed:          strconv.FormatUint(o.Seed, 10),
 		MetaTraining: jsonText(struct {
-			Method learn.Method `json:"method"`
+			Method string `json:"method"`
 			Course
 			Prior float64 `json:"prior,omitempty"`
 			Step  string  `json:"step"`
-		}{o.Method, p.course(f), o.Prior, o.Step}),
+		}{o.methodName(), p.course(f), o.Prior, o.Step}),
 	}
 	if p.rule.power != 0 {
 		meta[MetaTemperature] = strconv.FormatFloat(1/p.rule.power, 'g', -1, 64)

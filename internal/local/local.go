@@ -1,6 +1,6 @@
 // Package local has objectives of learning that are sums over the instances, each of which has its
-// exact gradient at the price of one look at it, without messages: pseudo-likelihood, piecewise
-// likelihood, and by elimination of variables the likelihood itself.
+// exact gradient at the price of one look at it, without messages that are kept: pseudo-likelihood, piecewise
+// likelihood, by elimination of variables the likelihood itself, and the loss of beliefs after a number of sweeps.
 package local
 
 import (
@@ -26,7 +26,7 @@ import (
 //
 //	L(θ̃) = (1/N) Σ_n terms of sample n + (l2/2)‖θ̃‖²,
 //
-// which is convex unless the likelihood sums over missing labels.
+// which is convex unless the likelihood sums over missing labels, or Truncated.
 type Objective struct {
 	Kind         Kind
 	Model        *crf.Model // what the weights are of
@@ -34,11 +34,13 @@ type Objective struct {
 	ClassWeights [][]float64 // nil: ones
 	Statistics   []float64   // of Exact, M w̄ in place of those of the labels; nil: those
 	L2           float64
-	Total        float64 // N, the sum of the samples' weights
-	Skipped      []bool  // [edges] that Pseudo has no terms of, whose tables are zero; nil: none
+	Total        float64       // N, the sum of the samples' weights
+	Counting     counting.Func // of Truncated, ...
+	Sweeps       int           // ... and how many it makes
+	Skipped      []bool        // [edges] that Pseudo has no terms of, whose tables are zero; nil: none
 
 	model   crf.Model                     // with the weights at hand
-	nets    map[*crf.Instance]*bp.Net     // of Exact, where nodes are in order
+	nets    map[*crf.Instance]*bp.Net     // of Truncated, and of Exact where nodes are in order
 	plans   map[*crf.Instance]*exact.Plan // of Exact, elsewhere
 	entries float64                       // of joint tables that an evaluation of Exact computes
 	terms   map[*crf.Instance][]ground.Term
@@ -63,6 +65,7 @@ const (
 	Pseudo    Kind = "pseudo"
 	Piecewise Kind = "piecewise"
 	Exact     Kind = "exact"
+	Truncated Kind = "truncated"
 )
 
 // part is what some instances, one after the other, add to objective and gradient.
@@ -186,6 +189,8 @@ func (o *Objective) Worker() ground.LocalObjective {
 	switch o.Kind {
 	case Exact:
 		return &likelihood{objective: o}
+	case Truncated:
+		return &truncated{objective: o}
 	case Piecewise:
 		return &ground.Piecewise{ClassWeights: o.ClassWeights}
 	}
@@ -196,7 +201,7 @@ func (o *Objective) Worker() ground.LocalObjective {
 func (o *Objective) Whole(in *crf.Instance) *partition.Block { return &o.whole[in.Graph].Blocks[0] }
 
 // Bytes returns about what the scratch of a worker takes for an instance: potentials, and the conditionals of samples,
-// or the pieces' probabilities, or tables of elimination and two answers.
+// or the pieces' probabilities, or tables of elimination and two answers, or messages of all sweeps.
 func (o *Objective) Bytes(in *crf.Instance) float64 {
 	elements := float64(in.Graph.NumNodes() + in.Graph.NumEdges())
 	const double, place, factor = 8, 20, 100
@@ -210,6 +215,9 @@ func (o *Objective) Bytes(in *crf.Instance) float64 {
 		return bytes + double*2*(nodes+all) + factor*elements + float64(o.plans[in].Bytes)
 	case Piecewise:
 		return bytes + double*tables + place*elements
+	case Truncated: // potentials three times
+		return bytes + 2*double*(nodes+tables) + double*min(all, tables*float64(max(1, o.nets[in].Counting.Classes))) +
+			place*elements + float64(o.Sweeps+2)*float64(o.nets[in].Bytes())
 	}
 	most := 0
 	for s := range int32(in.Graph.NumNodes()) {
@@ -324,7 +332,7 @@ func refuse(in *crf.Instance, i int, what, why string, values ...any) error {
 // instance. Those with the same graph and states share that. It gives up where an evaluation would compute more than
 // so many entries of joint tables.
 func (o *Objective) Plan(most float64) (err error) {
-	if o.Kind != Exact {
+	if o.Kind != Exact && o.Kind != Truncated {
 		return nil
 	}
 	o.nets, o.plans = map[*crf.Instance]*bp.Net{}, map[*crf.Instance]*exact.Plan{}
@@ -332,14 +340,23 @@ func (o *Objective) Plan(most float64) (err error) {
 	for i, in := range o.Data {
 		if like := shared[in.Graph]; like != nil && len(in.Schema().NodeTypes) == 1 {
 			o.nets[in], o.plans[in] = o.nets[like], o.plans[like]
-		} else if partition.InOrder(in.Graph) {
-			if o.nets[in], err = bp.NewNet(in.Graph, in.Cards(), counting.Bethe(in.Graph), nil); err != nil {
+		} else if o.Kind == Truncated || partition.InOrder(in.Graph) {
+			numbers := counting.Bethe(in.Graph)
+			if o.Kind == Truncated {
+				numbers, err = o.Counting.Of(in.Graph)
+			}
+			if err == nil {
+				o.nets[in], err = bp.NewNet(in.Graph, in.Cards(), numbers, nil)
+			}
+			if err != nil {
 				return fmt.Errorf("learn: instance %d (%s): %w", i, in.Name, err)
 			}
 		} else if o.plans[in], err = plan(in, i, most); err != nil {
 			return err
 		}
-		shared[in.Graph] = in
+		if shared[in.Graph] = in; o.Kind == Truncated {
+			continue
+		}
 		runs := 1.0
 		for _, labels := range in.Samples() {
 			if n := ground.Completions(in, labels); n > mostCompletions {
@@ -353,6 +370,14 @@ func (o *Objective) Plan(most float64) (err error) {
 		}
 	}
 	return nil
+}
+
+// Numbers are the counting numbers of Truncated, of each instance.
+func (o *Objective) Numbers() (all []*counting.Numbers) {
+	for _, in := range o.Data {
+		all = append(all, o.nets[in].Counting)
+	}
+	return all
 }
 
 // plan finds an order of elimination for instance i.

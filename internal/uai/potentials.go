@@ -5,7 +5,6 @@ import (
 	"io"
 	"math"
 	"path/filepath"
-	"slices"
 
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/fileio"
@@ -65,7 +64,7 @@ func readPotentials(path string, r io.ReaderAt, size int64, budget *memory.Budge
 	f.arrays = set.Arrays
 	if f.wrong != nil && f.arrays[thetaArray].Shape == nil && f.arrays[edgeThetaArray].Shape == nil {
 		return nil, &Error{File: path, Problem: fmt.Sprintf("it holds no potentials (%s, %s); an instance is a network only "+
-			"together with a model, as blockbp convert DATA -m RUN makes them", thetaArray, edgeThetaArray)}
+			"together with a model, as in blockbp sample DATA -m RUN", thetaArray, edgeThetaArray)}
 	}
 	count := func(word, array string) npy.Count { return potentialArrays.Count(f.arrays, word, array) }
 	known := map[string]npy.Count{"m": count("m", edgesArray)}
@@ -169,40 +168,5 @@ func (f *potentialsFile) readEdges() {
 func (f *potentialsFile) readConstant() {
 	if constant, given := f.arrays[constantArray]; given {
 		f.p.Constant = f.potential(constantArray, &constant, 0)
-	}
-}
-
-// WritePotentials writes the arrays that ReadPotentials reads, with −Inf in the places beyond a node's states.
-// Arrays of more than freePadding bytes may be mostPadding times what is in them: one variable of a million states
-// must not make a file of terabytes.
-func WritePotentials(path string, p *mrf.Pairwise) error {
-	const freePadding, mostPadding = 1 << 28, 64
-	n, m, k := len(p.Card), p.Graph.NumEdges(), int(slices.Max(append([]int32{0}, p.Card...)))
-	padded, held := 8*(float64(n)*float64(k)+float64(m)*float64(k)*float64(k)), 8*float64(len(p.Node)+len(p.Edge))
-	// The table of one edge is in memory while it is written.
-	large := m > 0 && memory.Check("", 8*float64(k)*float64(k), 0) != nil
-	if large || padded > freePadding && padded > mostPadding*held {
-		return &Error{File: path, Problem: fmt.Sprintf("arrays have room for the largest number of states, %d, "+
-			"everywhere: they would take %s for potentials of %s", k, memory.Text(padded), memory.Text(held)),
-			Remedy: "write a .uai file"}
-	}
-	edge := func(ends []int32, e int) { ends[0], ends[1] = p.Graph.U(int32(e)), p.Graph.V(int32(e)) }
-	nodeTable := func(row []float64, s int) { fillRow(row, p.Node[p.NodeAt[s]:p.NodeAt[s+1]]) }
-	edgeTable := func(table []float64, e int) {
-		fillRow(table, nil)
-		columns := int(p.Card[p.Graph.V(int32(e))])
-		for i := range int(p.Card[p.Graph.U(int32(e))]) {
-			copy(table[i*k:], p.Edge[p.EdgeAt[e]+i*columns:][:columns])
-		}
-	}
-	return npy.WriteArchive(path, npy.RowsOf(edgesArray, edge, m, 2), npy.ArrayOf(statesArray, p.Card, n),
-		npy.RowsOf(thetaArray, nodeTable, n, k), npy.RowsOf(edgeThetaArray, edgeTable, m, k, k),
-		npy.ArrayOf(constantArray, []float64{p.Constant}))
-}
-
-// fillRow copies values and fills the rest with −Inf.
-func fillRow(row, values []float64) {
-	for i := copy(row, values); i < len(row); i++ {
-		row[i] = math.Inf(-1)
 	}
 }

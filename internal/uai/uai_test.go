@@ -3,6 +3,7 @@ package uai_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"os"
@@ -217,9 +218,7 @@ func checkRoundTrip(t interface {
 	oracle.TB
 	Errorf(string, ...any)
 }, n *mrf.Network) {
-	var text bytes.Buffer
-	oracle.OK(t, uai.Write(&text, n))
-	again := oracle.Must(uai.Read(&text, "round trip"))(t)
+	again := oracle.Must(uai.Read(strings.NewReader(textOf(n)), "round trip"))(t)
 	if difference := cmp.Diff(n.Card, again.Card); difference != "" && len(n.Card) > 0 {
 		t.Errorf("states differ: %s", difference)
 	}
@@ -237,6 +236,32 @@ func checkRoundTrip(t interface {
 			}
 		}
 	}
+}
+
+// textOf is a network in a file, each value as a mantissa from 0.3 to 3.2 and a decimal exponent.
+func textOf(n *mrf.Network) string {
+	var b strings.Builder
+	line := func(values ...any) { fmt.Fprintln(&b, values...) }
+	ints := func(values []int) string { return strings.Trim(fmt.Sprint(values), "[]") }
+	line("MARKOV")
+	line(len(n.Card))
+	line(ints(n.Card))
+	line(len(n.Factors))
+	for _, f := range n.Factors {
+		line(len(f.Scope), ints(f.Scope))
+	}
+	for _, f := range n.Factors {
+		line(len(f.LogTable))
+		for _, log := range f.LogTable {
+			if math.IsInf(log, -1) {
+				line(0)
+				continue
+			}
+			tens := math.Round(log / math.Ln10)
+			line(fmt.Sprintf("%.17ge%.0f", math.Exp(log-tens*math.Ln10), tens))
+		}
+	}
+	return b.String()
 }
 
 // table returns a network of one variable with the given factor.
@@ -272,26 +297,7 @@ func TestRoundTripOfSpecialValues(t *testing.T) {
 	checkRoundTrip(t, table(values...))
 }
 
-// Short values stay short: what can be written in 17 digits is.
-func TestWriteIsShort(t *testing.T) {
-	var text bytes.Buffer
-	oracle.OK(t, uai.Write(&text, table(math.Log(0.25), math.Log(3), math.Inf(-1), 0)))
-	if want := "MARKOV\n1\n4\n1\n1 0\n\n4\n 0.25\n 3\n 0\n 1\n"; text.String() != want {
-		t.Errorf("text is %q, want %q", text.String(), want)
-	}
-}
-
-func TestWriteRefusesHugeLogarithms(t *testing.T) {
-	for _, value := range []float64{1.1e15, -1.1e15, -math.MaxFloat64} {
-		oracle.WantError(t, uai.Write(io.Discard, table(0, value)), "factors[0]: logTable[1]", "subtract")
-	}
-}
-
 func TestWritePassesOnWriteErrors(t *testing.T) {
-	n := &mrf.Network{Card: []int{2}, Factors: []mrf.Factor{{Scope: []int{0}, LogTable: []float64{0, 1}}}}
-	if err := uai.Write(full{}, n); !errors.Is(err, io.ErrShortWrite) {
-		t.Errorf("error is %v", err)
-	}
 	if err := uai.WriteMAR(full{}, [][]float64{{1}}); !errors.Is(err, io.ErrShortWrite) {
 		t.Errorf("error is %v", err)
 	}

@@ -11,58 +11,7 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/internal/numeric"
-	"github.com/blockbp/blockbp/mrf"
 )
-
-// Write writes a network as a MARKOV file, values in at most 17 digits. Those beyond float64's range are decimals
-// such as 1.5e1200, which this package reads back but other programs may take for infinity or zero. A network that is
-// not valid and a logarithm beyond MaxLogValue are errors.
-func Write(w io.Writer, n *mrf.Network) error {
-	if err := CheckWrite(n); err != nil {
-		return err
-	}
-	out := bufio.NewWriter(w)
-	line := append([]byte("MARKOV\n"), strconv.Itoa(len(n.Card))...)
-	line = appendInts(append(line, '\n'), n.Card)
-	line = append(strconv.AppendInt(append(line, '\n'), int64(len(n.Factors)), 10), '\n')
-	for f := range n.Factors {
-		scope := n.Factors[f].Scope
-		line = strconv.AppendInt(line, int64(len(scope)), 10)
-		if len(scope) > 0 {
-			line = appendInts(append(line, ' '), scope)
-		}
-		line = append(line, '\n')
-	}
-	out.Write(line) // Flush returns the first error
-	for f := range n.Factors {
-		line = append(line[:0], '\n')
-		line = append(strconv.AppendInt(line, int64(len(n.Factors[f].LogTable)), 10), '\n')
-		for _, value := range n.Factors[f].LogTable {
-			line = append(appendValue(append(line, ' '), value), '\n')
-			out.Write(line)
-			line = line[:0]
-		}
-	}
-	return out.Flush()
-}
-
-// CheckWrite reports why Write could not write a network, whatever the writer:
-// it is not valid, or a logarithm is beyond MaxLogValue.
-func CheckWrite(n *mrf.Network) error {
-	if err := n.Validate(); err != nil {
-		return err
-	}
-	for f := range n.Factors {
-		for i, value := range n.Factors[f].LogTable {
-			if math.Abs(value) > MaxLogValue && !math.IsInf(value, -1) {
-				return fmt.Errorf("uai: factors[%d]: logTable[%d] = %v, want -Inf or %g to %g: subtract a constant from the "+
-					"table, or write -Inf for values as good as 0",
-					f, i, value, -MaxLogValue, MaxLogValue)
-			}
-		}
-	}
-	return nil
-}
 
 // appendInts appends the values separated by one space.
 func appendInts(dst []byte, values []int) []byte {
@@ -154,28 +103,4 @@ func parseLog(text string) (float64, error) {
 		return 0, errRange
 	}
 	return log, nil
-}
-
-// appendValue appends exp(logValue) in at most 17 digits: where float64 have that very logarithm, the shortest of
-// their decimals, so that log 3 is written as 3. Beyond float64's normal range it is a mantissa and a decimal
-// exponent. The logarithm must be -Inf or within MaxLogValue.
-func appendValue(dst []byte, logValue float64) []byte {
-	if math.IsInf(logValue, -1) {
-		return append(dst, '0')
-	}
-	value := numeric.Exp(logValue)
-	if value < smallestNormal || math.IsInf(value, 1) {
-		tens := math.Round(logValue / math.Ln10)
-		dst = strconv.AppendFloat(dst, math.Exp(logValue-tens*math.Ln10), 'f', -1, 64)
-		return strconv.AppendInt(append(dst, 'e'), int64(tens), 10)
-	}
-	start, exact := len(dst), false
-	dst = strconv.AppendFloat(dst, value, 'g', -1, 64)
-	for _, near := range [...]float64{value, math.Nextafter(value, 0), math.Nextafter(value, math.Inf(1))} {
-		text := strconv.AppendFloat(nil, near, 'g', -1, 64)
-		if math.Log(near) == logValue && (!exact || len(text) < len(dst)-start) {
-			dst, exact = append(dst[:start], text...), true
-		}
-	}
-	return dst
 }

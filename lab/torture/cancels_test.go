@@ -25,13 +25,13 @@ const promptness = time.Second
 // cancelled are commands of every verb that work for long, on data that setupCancels makes.
 var cancelled = []string{
 	"check table", "info table", "train table -o r -q --report=false", "train table --dry-run",
-	"predict table -m run -o p", "eval table -m run", "convert table -m run -o c",
+	"predict table -m run -o p", "eval table -m run",
 	"check grid.npz", "info grid.npz", "train grid.npz -o r --report=false", "train grid.npz --dry-run",
 	"train grid.npz -o r --method pseudo", "train grid.npz -o r --blocks 20",
 	"check text.conll", "train text.conll -o r -q",
 	"infer net.uai", "infer net.uai --counting trw", "infer net.uai --counting cover", "infer net.uai --task MPE",
 	"sample net.uai -o s.npz",
-	"check net.uai", "info net.uai", "convert net.uai -o n.npz",
+	"check net.uai", "info net.uai",
 	"example grid -o g", "example images -o e", "demo -o demo", "info run",
 	"watch run",
 }

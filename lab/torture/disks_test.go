@@ -27,8 +27,6 @@ var filling = []problem{
 // writers are commands that write a file, and what is large enough of it not to fit.
 var writers = []string{
 	"sample net.uai --samples 2000 -q -o OUT.npz",
-	"convert net.uai -o OUT.npz",
-	"convert net.uai -o OUT.uai",
 	"infer net.uai --task MAR -o OUT.MAR",
 	"predict data -m run -q -o OUT",
 	"eval data -m run -q -o OUT",

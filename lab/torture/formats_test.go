@@ -60,7 +60,7 @@ func formats() []format {
 	fixed := func() *rand.Rand { return rand.New(rand.NewPCG(1, 1)) }
 	network := []string{
 		"infer FILE --max-sweeps 100", "infer FILE --task MAR --method exact --memory 100000000", "infer FILE --task MPE",
-		"sample FILE -o out.npz --samples 20 --burn-in 10 -q", "convert FILE -o out.uai", "info FILE", "check FILE",
+		"sample FILE -o out.npz --samples 20 --burn-in 10 -q", "info FILE", "check FILE",
 	}
 	of := func(file string) (lines []string) {
 		for _, line := range network {
@@ -70,7 +70,7 @@ func formats() []format {
 	}
 	return []format{
 		{"grid/0.npz", fromArrays(gridInstance(fixed())), append(dataVerbs("grid"),
-			"predict grid -m GOOD/run -o out -q", "eval grid -m GOOD/run -q", "convert grid -m GOOD/run -o out",
+			"predict grid -m GOOD/run -o out -q", "eval grid -m GOOD/run -q",
 			"sample grid -m GOOD/run --samples 5 --burn-in 5 -q -o out")},
 		{"ba/1.npz", fromArrays(scaleFreeInstance(fixed())), dataVerbs("ba")},
 		{"typed/0.npz", fromArrays(typedInstance(fixed())), dataVerbs("typed")},
@@ -84,10 +84,9 @@ func formats() []format {
 		{"graph/papers.nodes.tsv", mutateText, dataVerbs("graph")},
 		{"graph/papers.edges.tsv", mutateText, dataVerbs("graph")},
 		{"net.uai", mutateText, of("net.uai")},
-		{"net.npz", mutateBytes, of("net.npz")},
 		{"potentials.npz", fromArrays(potentials()), of("potentials.npz")},
 		{"net.uai.evid", mutateText, []string{
-			"infer net.uai --evidence net.uai.evid", "convert net.uai --evidence net.uai.evid -o out.uai",
+			"infer net.uai --evidence net.uai.evid",
 			"sample net.uai --evidence net.uai.evid --samples 5 --burn-in 5 -q -o out.npz",
 		}},
 		{"run/model.safetensors", fromModel, []string{"info run/model.safetensors", "predict grid -m run -o out -q",
@@ -197,7 +196,6 @@ func goodFiles(c *campaign, dir string) error {
 	for _, line := range []string{
 		"train grid -o run --max-passes 2 -q",
 		"train images -o images-run --list images/train.txt --max-passes 1 -q --report=false",
-		"convert net.uai -o net.npz",
 	} {
 		if _, err := c.must(dir, strings.Fields(line)...); err != nil {
 			return err

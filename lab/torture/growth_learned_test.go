@@ -76,7 +76,7 @@ func potentialCounts() []count {
 				floats("theta_uv", []int{2, 2}, []float64{0.1, 0, 0, 0.1})))
 		}, []string{
 			"infer a.npz", "infer a.npz --task MPE", "infer a.npz --task MAR --method exact",
-			"sample a.npz -o s.npz --force", "convert a.npz -o a.uai --force",
+			"sample a.npz -o s.npz --force",
 		}}
 	}
 	return []count{

@@ -114,8 +114,8 @@ func tryNames(t *trial, evil string) {
 		{"train", dir, "--resume", "--max-iter", "4"},
 		{"check", data}, {"info", data}, {"info", data, "--json"}, {"info", dir}, {"info", model, "--json"},
 		{"eval", data, "-m", dir}, {"eval", data, "-m", dir, "--json"},
-		{"convert", data, "-m", dir, "-o", at("networks")}, {"sample", data, "-m", dir, "--samples", "4", "-o", at("samples")},
-		{"convert", data, "-m", dir, "--instance", "none" + evil, "-o", at("none.uai")},
+		{"sample", data, "-m", dir, "--samples", "4", "-o", at("samples")},
+		{"sample", data, "-m", dir, "--instance", "none" + evil, "-o", at("none.npz")},
 		{"predict", data, "-m", dir, "-o", at("predicted")}, {"predict", data, "-m", dir, "-o", at("predicted"), "--json"},
 		{"example", "grid", "-o", at("generated")}, {"example", "network", "-o", at("net.uai")}, {"example", "images", "-o", at("images")},
 	} {
@@ -149,7 +149,7 @@ func tryNames(t *trial, evil string) {
 		{"train", data, "--method", evil}, {"train", data, "--step", evil}, {"train", data, "--blocks", evil}, {"train", data, "--partition", evil}, {"train", data, "--order", evil},
 		{"train", data, "--kind", evil}, {"train", data, "--features", evil}, {"train", data, "--list", evil}, {"train", data, "--observed", evil}, {"train", data, "--counting", evil},
 		{"train", data, "--early-stop", evil}, {"train", data, "--class-weights", evil, "--method", "pseudo"}, {"train", data, "--eval", evil}, {"train", data, "--order", evil},
-		{"train", "none" + evil}, {"example", evil, "-o", at("e")}, {"sample", evil, "-o", evil}, {"convert", evil, "-o", evil},
+		{"train", "none" + evil}, {"example", evil, "-o", at("e")}, {"sample", evil, "-o", evil},
 		{"help", evil}, {"predict", data, "-m", dir, "-o", at("p"), "--decode", evil},
 	} {
 		t.harmlessRun("", args...)
