@@ -66,23 +66,17 @@ func (o *Options) validatePhysics() error {
 	return nil
 }
 
-// transposed notes samples that look like columns, where rows are wanted: there are fewer of them than nodes, and no
-// edge joins a node beyond as many, or they are of an Ising model, of which so few samples tell little.
+// transposed notes samples of spins that look like columns, where rows are wanted: so few tell little of so many nodes.
 func transposed(o *Options, data []*crf.Instance) []string {
-	if o.Physics == "" || o.Statistics || len(data) != 1 {
+	if o.Physics != Ising || o.Statistics || len(data) != 1 {
 		return nil
 	}
 	samples, nodes := len(data[0].Samples()), data[0].Graph.NumNodes()
-	u, v := data[0].Graph.Ends()
-	reached := 0
-	if len(u) > 0 {
-		reached = 1 + int(max(slices.Max(u), slices.Max(v)))
-	}
-	if samples >= nodes || reached > samples && o.Physics != Ising {
+	if samples >= nodes {
 		return nil
 	}
-	return []string{fmt.Sprintf("labels have %d samples of %d nodes, fewer than there are nodes, of which edges join the "+
-		"first %d: if each row is a node, want labels.T", samples, nodes, reached)}
+	return []string{fmt.Sprintf("there are %d samples of %d nodes, fewer than nodes: if each row is a node, want labels.T",
+		samples, nodes)}
 }
 
 // physics decides how samples of a physical system are learned from: by the likelihood, if that is cheap, and else by
