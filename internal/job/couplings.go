@@ -66,19 +66,6 @@ func (o *Options) validatePhysics() error {
 	return nil
 }
 
-// transposed notes samples of spins that look like columns, where rows are wanted: so few tell little of so many nodes.
-func transposed(o *Options, data []*crf.Instance) []string {
-	if o.Physics != Ising || o.Statistics || len(data) != 1 {
-		return nil
-	}
-	samples, nodes := len(data[0].Samples()), data[0].Graph.NumNodes()
-	if samples >= nodes {
-		return nil
-	}
-	return []string{fmt.Sprintf("there are %d samples of %d nodes, fewer than nodes: if each row is a node, want labels.T",
-		samples, nodes)}
-}
-
 // physics decides how samples of a physical system are learned from: by the likelihood, if that is cheap, and else by
 // pseudo-likelihood, which both come to the truth with more samples. Bounds of the likelihood do not.
 func (p *Prepared) physics(ctx context.Context) error {
@@ -433,11 +420,10 @@ func (p *Prepared) agreement(c *Couplings) *Agreement {
 			inside++
 		}
 	}
-	a := &Agreement{runfolder.Float(products / squares), runfolder.Float(math.NaN())}
-	if c.Errors != nil {
-		a.Inside = runfolder.Float(inside / float64(len(c.Terms)))
+	if c.Errors == nil {
+		inside = math.NaN()
 	}
-	return a
+	return &Agreement{runfolder.Float(products / squares), runfolder.Float(inside / float64(len(c.Terms)))}
 }
 
 // normal95 is how many standard deviations to either side hold 95 % of a normal distribution.
