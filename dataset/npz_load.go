@@ -78,7 +78,7 @@ func (l *npzLoader) expand(paths []string) (files []npzFile) {
 			l.pairs, paths = paths[i], slices.Delete(slices.Clone(paths), i, i+1)
 		}
 	}
-	if len(paths) == 1 && l.o.readsSamples() && isSamples(paths[0]) && l.pairs == "" {
+	if len(paths) == 1 && l.o.readsSamples() && isSamples(paths[0]) && l.pairs+l.o.Lattice == "" {
 		if l.pairs = edgesBeside(paths[0]); l.pairs != "" {
 			l.warn("edges are those of %s, which lies beside the samples", l.pairs)
 		}
@@ -88,6 +88,9 @@ func (l *npzLoader) expand(paths []string) (files []npzFile) {
 		switch {
 		case l.o.readsSamples() && isSamples(path):
 			read = l.openSamples
+		case l.o.Lattice+l.o.SampleWeights != "":
+			l.failAt(path, "", "among arrays give edges, or grid_shape, and sample_weights", "{lattice} and {sample-weights} "+
+				"are for tables of samples and alignments")
 		case isArrayFolder(path):
 			folder, read = path, l.openArrayFolder
 		case strings.HasSuffix(path, ".npz"):

@@ -51,7 +51,7 @@ func (l *npzLoader) otherNetwork(in *npzInstance) {
 		where = "those of " + l.instances[0].file
 	}
 	if in.samples != nil {
-		remedy = "name the table of edges of the training behind the samples, if there was one"
+		remedy = "name the table of edges of the training behind the samples, or give its {lattice}"
 	}
 	l.at(in, edgesArray, remedy, "its edges or numbers of states are not %s", where)
 }

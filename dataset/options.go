@@ -105,6 +105,8 @@ type Options struct {
 	// column, or of alignments the identity from which sequences are alike, 0.8 unless it is given; "none": samples
 	// count as one.
 	SampleWeights string
+	// Lattice is, of the same, the grid whose neighbours are joined: ROWSxCOLS, or ROWSxCOLS:periodic, whose borders meet.
+	Lattice string
 
 	// Memory is how many bytes reading, and the weights of a model of the data, may take;
 	// 0: four fifths of what the machine has available.
@@ -132,7 +134,7 @@ func (o *Options) uses() []optionUse {
 			map[bool]string{true: "colours", false: o.FeatureDir}[r.Colours]},
 		{"List", KindImages, o.List != "", nil, nil}, {"Observed", KindGraph, o.Observed != "", nil, nil},
 		{"Columns", o.columnsKind(), len(o.Columns) > 0, nil, nil},
-		{"SampleWeights", KindNPZ, o.SampleWeights != "", nil, nil},
+		{"SampleWeights", KindNPZ, o.SampleWeights != "", nil, nil}, {"Lattice", KindNPZ, o.Lattice != "", nil, nil},
 		{"MinCount", KindText, o.MinCount != 0, nil, nil}, {"Spins", KindNPZ, o.Spins, nil, nil},
 		{"Neighbours", KindImages, o.Neighbours != 0, o.Neighbours, r.Neighbours},
 		{"Superpixels", KindImages, o.Superpixels != "", true, r.Superpixels != nil},

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/numeric"
@@ -67,9 +68,13 @@ func (l *npzLoader) openSamples(r *opened, path string) []*npzContents {
 	default:
 		p.readTable(data)
 	}
-	if len(p.list) == 0 && l.pairs == "" {
+	switch {
+	case len(p.list) > 0:
+	case l.o.Lattice != "":
+		edges = p.lattice(l.o.Lattice)
+	case l.pairs == "":
 		edges = p.allPairs()
-	} else if len(p.list) == 0 {
+	default:
 		edges = p.pairs(l.pairs)
 	}
 	if r.list = append(r.list, p.errors()...); len(r.list) > 0 {
@@ -130,6 +135,24 @@ func (p *sampleReader) allPairs() (edges []int32) {
 	}
 	p.note("all %d pairs of %d nodes are edges; a table of edges beside the samples, such as edges.csv, names fewer",
 		len(edges)/2, n)
+	return edges
+}
+
+// lattice joins the neighbours on a grid.
+func (p *sampleReader) lattice(asked string) (edges []int32) {
+	rows, cols, n := 0, 0, len(p.columns)
+	shape, borders, joined := strings.Cut(asked, ":")
+	fmt.Sscanf(shape, "%dx%d", &rows, &cols)
+	if rows < 1 || rows*cols != n || shape != fmt.Sprintf("%dx%d", rows, cols) || p.l.pairs != "" ||
+		joined && (borders != "periodic" || min(rows, cols) < 3) {
+		p.keep(optionError("Lattice", "%q: want ROWSxCOLS, or ROWSxCOLS:periodic with 3 of each or more, with a node for "+
+			"each of %d columns, and no table of edges", asked, n))
+		return nil
+	}
+	g, _ := graph.Grid(rows, cols, graph.GridOptions{Torus: joined}) // it has no other errors
+	for _, e := range EdgesOf(g) {
+		edges = append(edges, e[0], e[1])
+	}
 	return edges
 }
 

@@ -30,6 +30,8 @@ func TestSamples(t *testing.T) {
 		"votes":       {"a,b\n-1,1\n1,-1\n1,0\n-1,1\n1,-1\n-1,1\n", "", ising, "a b", "[[-1 1]]", "[[0 1] [1 0] [1 -1] [0 1] [1 0] [0 1]]", 1},
 		"numbered":    {"0,1,2\n1,0,1\n0,0,0\n", "u,v\n2,0\n0,2\n", ising, "0 1 2", "[[0 1]]", "[[1 0 1] [0 0 0]]", 1},
 		"named edges": {"b,a,c\n1,0,1\n0,0,0\n", "from,to\na,c\nb,c\n", ising, "b a c", "[[0 1]]", "[[1 0 1] [0 0 0]]", 2},
+		"lattice":     {"0,1,1,0,1,0\n1,0,0,1,1,0\n", "", Options{Untied: true, Spins: true, Lattice: "2x3"}, "     ", "[[0 1]]", "[[0 1 1 0 1 0] [1 0 0 1 1 0]]", 7},
+		"periodic":    {"0,1,1,0,1,0,1,1,0\n1,0,0,1,1,0,1,0,1\n", "", Options{Untied: true, Spins: true, Lattice: "3x3:periodic"}, "        ", "[[0 1]]", "[[0 1 1 0 1 0 1 1 0] [1 0 0 1 1 0 1 0 1]]", 18},
 		"left out":    {"id,a,b\nx1,1,0\nx2,0,0\n", "", Options{Untied: true, Spins: true, Columns: []string{"ignore=id"}}, "a b", "[[0 1]]", "[[1 0] [0 0]]", 1},
 		"weights":     {"w,a,b\n0.5,1,0\n2,0,1\n", "", Options{Untied: true, Spins: true, SampleWeights: "w"}, "a b", "[[0 1]]", "[[1 0] [0 1]]", 1},
 	} {
@@ -108,6 +110,11 @@ func TestSamplesMistakes(t *testing.T) {
 	o.SampleWeights = "w"
 	_, err = Open(t.Context(), []string{writeText(t, "s.csv", "a,b\n0,1\n1,0\n")}, o)
 	wantError(t, err, `"w" is no column of`)
+	o.SampleWeights = ""
+	for _, o.Lattice = range []string{"1x3", "1x2:periodic", "1x2x1", "-1x-2", "1x2:torus"} {
+		_, err = Open(t.Context(), []string{writeText(t, "s.csv", "a,b\n0,1\n1,0\n")}, o)
+		wantError(t, err, "Lattice: ", "with a node for each of 2 columns")
+	}
 }
 
 // TestAlignments: the three ways of writing them are one, and sequences weigh as many as are alike.

@@ -37,12 +37,13 @@ func (d *dataFlags) register(f *pflag.FlagSet) {
 	f.BoolVar(&d.Untied, "untied", false, "npz: every node and edge has its own weights (the paper's non-templated MRF)")
 	f.StringVar(&d.SampleWeights, "sample-weights", "", "samples: a column of weights; of alignments the "+
 		"identity that counts as alike (default 0.8), or none")
+	f.StringVar(&d.Lattice, "lattice", "", "samples: a grid, ROWSxCOLS, whose nodes are row by row, and neighbours alone "+
+		"coupled; ROWSxCOLS:periodic joins its borders")
 	d.given = f.Changed
 	f.BoolVar(&d.Directed, "directed", false, "edges lead from first to second end, as between words (default: where "+
 		"the data say so)")
 	reads(f, "a folder of features, one ID.npy for each picture", "features")
 	reads(f, "a list of image ids", "list")
-	reads(f, "a file of weights, a number for each sample", "sample-weights")
 	f.StringVar(&d.Superpixels, "superpixels", "", "images: folder with <id>.png, .npy or .regions.txt, maps of "+
 		"regions, which are the nodes (default: pixels are; DATA/superpixels if the model has them)")
 	reads(f, "a folder of maps of regions, one ID.png or ID.npy for each picture", "superpixels")

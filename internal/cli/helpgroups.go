@@ -38,7 +38,7 @@ type flagGroup struct {
 // trainGroups has every option of train once, in the order of its help.
 var trainGroups = []flagGroup{
 	{"Data", []string{"kind", "states", "columns", "observed", "hops", "no-bias", "untied", "directed",
-		"min-count", "sample-weights"}},
+		"min-count", "sample-weights", "lattice"}},
 	{"Images", []string{"list", "features", "neighbours", "superpixels", "edge-features", "bins"}},
 	{"Model and objective", []string{"model", "select-edges", "statistics", "errors", "prior", "l2", "standardise",
 		"scale", "counting", "no-edges", "edges", "class-weights", "init"}},

@@ -103,12 +103,8 @@ func (o *Options) selectEdges(ctx context.Context, t *Task) (found *EdgeSelectio
 		return nil, err
 	}
 	if found.Kept = len(kept); found.Kept == 0 {
-		milder := "; or train without {select-edges}"
-		if gamma > 0 {
-			milder = "; or {select-edges=ebic:0}"
-		}
 		return nil, dataf("{select-edges=%s} keeps none of %d edges: the samples tell of no coupling by %s; want more "+
-			"samples%s", o.SelectEdges, found.Of, found.Rule, milder)
+			"samples, {select-edges=ebic:0}, or none of it", o.SelectEdges, found.Of, found.Rule)
 	}
 	*t, err = t.with(func(set *dataset.Set) (*dataset.Set, error) { return set.KeepEdges(kept) })
 	return found, err

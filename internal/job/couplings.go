@@ -67,25 +67,6 @@ func (o *Options) validatePhysics() error {
 	return nil
 }
 
-// transposed notes samples that look like columns, where rows are wanted: there are fewer of them than nodes, and no
-// edge joins a node beyond as many, or they are of an Ising model, of which so few samples tell little.
-func transposed(o *Options, data []*crf.Instance) []string {
-	if o.Physics == "" || o.Statistics || len(data) != 1 {
-		return nil
-	}
-	samples, nodes := len(data[0].Samples()), data[0].Graph.NumNodes()
-	u, v := data[0].Graph.Ends()
-	reached := 0
-	if len(u) > 0 {
-		reached = 1 + int(max(slices.Max(u), slices.Max(v)))
-	}
-	if samples >= nodes || reached > samples && o.Physics != Ising {
-		return nil
-	}
-	return []string{fmt.Sprintf("labels have %d samples of %d nodes, fewer than there are nodes, of which edges join the "+
-		"first %d: if each row is a node, want labels.T", samples, nodes, reached)}
-}
-
 // physics decides how samples of a physical system are learned from: by the likelihood, if that is cheap, and else by
 // pseudo-likelihood, which both come to the truth with more samples. Bounds of the likelihood do not.
 func (p *Prepared) physics(ctx context.Context) error {
@@ -449,11 +430,10 @@ func (p *Prepared) agreement(c *Couplings) *Agreement {
 			inside++
 		}
 	}
-	a := &Agreement{runfolder.Float(products / squares), runfolder.Float(math.NaN())}
-	if c.Errors != nil {
-		a.Inside = runfolder.Float(inside / float64(len(c.Terms)))
+	if c.Errors == nil {
+		inside = math.NaN()
 	}
-	return a
+	return &Agreement{runfolder.Float(products / squares), runfolder.Float(inside / float64(len(c.Terms)))}
 }
 
 // normal95 is how many standard deviations to either side hold 95 % of a normal distribution.

@@ -55,10 +55,11 @@ func (p *Prepared) tell(watch Watch, texts ...string) {
 
 // counter returns what counts the instances of some work, or nil.
 func (w Watch) counter(work string) func(done, total int) {
-	if w.Instances == nil {
-		return nil
+	return func(done, total int) {
+		if w.Instances != nil {
+			w.Instances(work, done, total)
+		}
 	}
-	return func(done, total int) { w.Instances(work, done, total) }
 }
 
 // Result is what a training ended with.

@@ -170,7 +170,7 @@ func (p *Prepared) evaluations() (err error) {
 
 // note says what was assumed, and what is wrong.
 func (p *Prepared) note() {
-	p.Hints = slices.Concat(p.hints(), transposed(&p.Options, p.Problem.Data), learnedFrom(p.Set, p.Evaluations))
+	p.Hints = slices.Concat(p.hints(), learnedFrom(p.Set, p.Evaluations))
 	p.Notes = slices.Concat(p.Notes, p.Set.Notes(), noOptimum(p.Problem))
 	if p.featuresFirst() && !p.choosing {
 		p.said = append(p.said, "most labels are hidden: weights begin with those of node features alone; compare with "+
@@ -412,18 +412,19 @@ func (p *Prepared) Try(ctx context.Context) (evaluation, training float64, err e
 	}
 	s := p.Settings
 	s.MaxTime = min(tryTime, cmp.Or(s.MaxTime, tryTime))
+	course := Doneness{Settings: s}
+	s.Recorder = func(e learn.Event) error { course.Of(e); return nil }
 	fitted, err := learn.Fit(ctx, p.Problem, s)
 	if err != nil || ctx.Err() != nil {
 		return 0, 0, cmp.Or(err, ctx.Err())
 	}
 	if evaluation, training = fitted.Seconds/fitted.Passes, fitted.Seconds; fitted.Status == learn.TimeLimit {
-		if training = usualEvaluations * evaluation; fitted.Passes > 1.2*usualEvaluations {
-			training = 2 * fitted.Seconds
+		soon, _, _ := course.forecast()
+		if training = max(usualEvaluations*evaluation, 2*fitted.Seconds); !math.IsInf(soon, 1) {
+			training = fitted.Seconds + 2*soon // its last half falls more slowly: alignments ended within 20 % of that
 		}
-		if limit := p.Settings.MaxTime.Seconds(); limit > 0 {
-			training = min(training, limit)
-		}
-		training = min(training, evaluation*cmp.Or(p.Settings.MaxPasses, math.Inf(1)))
+		training = min(training, evaluation*cmp.Or(p.Settings.MaxPasses, math.Inf(1)),
+			cmp.Or(p.Settings.MaxTime.Seconds(), math.Inf(1)))
 	}
 	return evaluation, training, nil
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -111,9 +110,7 @@ func (r *run) saveErrors(result *Result) error {
 		}
 	}
 	if c := result.Couplings; c != nil {
-		if err := r.files.WriteFile(CouplingsFile, func(w io.Writer) error { return c.write(w) }); err != nil {
-			return err
-		}
+		return r.files.WriteFile(CouplingsFile, c.write)
 	}
 	return nil
 }
@@ -138,9 +135,8 @@ func (p *Prepared) covariance(ctx context.Context, m *crf.Model, progress func(d
 		return p.replicate(ctx, problem, replicates, progress)
 	case p.Options.Errors == errorsCheap && !p.cheapErrors() &&
 		parameters(&m.Layout) <= mostInMinutes: // more are refused at once, with the reason
-		return nil, nil, fmt.Errorf("those of %d weights take longer than a few seconds; "+
-			"{errors!--errors=auto} finds them all the same",
-			problem.Model.Layout.Size)
+		return nil, nil, fmt.Errorf("those of %d weights take longer than a few seconds; {errors!--errors=auto} finds "+
+			"them all the same", problem.Model.Layout.Size)
 	}
 	x, err := local.NewCovariance(ctx, &local.Objective{
 		Kind: local.Kind(settings.Method), Model: problem.Model, Data: problem.Data, ClassWeights: problem.ClassWeights,
@@ -195,9 +191,6 @@ func (p *Prepared) replicate(ctx context.Context, problem learn.Problem, n int,
 	settings.Threads = 1
 	settings.GradientTolerance, settings.RelativeTolerance = 0, replicateTolerance
 	settings.Proof, settings.ErrorShare = 0, 0
-	if progress == nil {
-		progress = func(int, int) {}
-	}
 	progress(0, n)
 	var counting sync.Mutex
 	all, failed, done := make([][]float64, n), make([]error, n), 0
