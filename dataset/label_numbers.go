@@ -141,7 +141,7 @@ func (l *loader) countStates(a int, all map[int]labelCounts, what, every, otherw
 			"%s is 0, which tells of one state only", every)
 	default:
 		l.warn("%s taken to have %d states, because the largest label is %d (%s); give \"states\" in %s%s to be sure",
-			what, largest+1, largest, at.where(), ManifestName, option.Text(otherwise))
+			what, largest+1, largest, where(at), ManifestName, option.Text(otherwise))
 		return crf.NumberedStates(int(largest) + 1)
 	}
 	return nil

@@ -36,7 +36,7 @@ func ReadNetworkWithin(path string, allowed int64) (*mrf.Network, error) {
 	if filepath.Ext(path) == ".npz" {
 		p, err := uai.ReadPotentials(path, allowed)
 		if err != nil {
-			return nil, located(err)
+			return nil, err
 		}
 		return p.Network(), nil
 	}
@@ -49,15 +49,13 @@ func ReadNetworkWithin(path string, allowed int64) (*mrf.Network, error) {
 	if other != "" {
 		return nil, wrong(path, 0, "", networkFiles, "it is %s, where a network is wanted", other)
 	}
-	n, err := uai.ReadFile(path)
-	return n, located(err)
+	return uai.ReadFile(path)
 }
 
 // ReadEvidence reads the states of observed variables of a network from a .uai.evid
 // file: the state of each by its number. Several samples of them are an *Error.
 func ReadEvidence(path string, n *mrf.Network) (map[int]int, error) {
-	evidence, err := uai.ReadEvidenceFile(path, n)
-	return evidence, located(err)
+	return uai.ReadEvidenceFile(path, n)
 }
 
 // WriteNetwork writes a network as ReadNetwork reads it, whole or not at all. Log values come back to the last bit. A
@@ -68,7 +66,7 @@ func WriteNetwork(path string, n *mrf.Network) error {
 		if err != nil {
 			return ofFile(path, err)
 		}
-		return located(uai.WritePotentials(path, p))
+		return uai.WritePotentials(path, p)
 	}
 	if err := uai.CheckWrite(n); err != nil {
 		return ofFile(path, err)

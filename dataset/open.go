@@ -43,11 +43,6 @@ func told(set *Set, list []error) (*Set, []error) {
 			set.Warnings[i] = option.Go(text)
 		}
 	}
-	for i, err := range list {
-		if e, ok := err.(*Error); ok {
-			list[i] = option.Message((*option.Error)(e).References(), e)
-		}
-	}
 	return set, list
 }
 
