@@ -41,20 +41,20 @@ func (p *peek) isAlignment() bool {
 // readAlignment makes samples of sequences.
 func (p *sampleReader) readAlignment(data []byte) {
 	p.aligned = true
-	p.keep(notText(p.file, data))
+	p.Keep(notText(p.File, data))
 	rows, lines := sequences(string(data))
 	for i, row := range rows {
 		if x := strings.IndexFunc(row, func(c rune) bool { return c != '-' && (c < 'A' || c > 'Z') }); x >= 0 {
-			p.add(lines[i], "", "want letters of sequences, - for gaps", "there is a %.1q in the sequence", row[x:])
+			p.Add(lines[i], "", "want letters of sequences, - for gaps", "there is a %.1q in the sequence", row[x:])
 		} else if len(row) != len(rows[0]) {
-			p.add(lines[i], "", "lower-case letters and points are insertions, which do not count; align the sequences again",
+			p.Add(lines[i], "", "lower-case letters and points are insertions, which do not count; align the sequences again",
 				"the sequence has %d sites, the first has %d", len(row), len(rows[0]))
 		}
 	}
-	if len(p.list) == 0 && (len(rows) < 2 || len(rows[0]) < 2) {
-		p.add(0, "", "", "want an alignment of two sequences or more, of two sites or more")
+	if len(p.List) == 0 && (len(rows) < 2 || len(rows[0]) < 2) {
+		p.Add(0, "", "", "want an alignment of two sequences or more, of two sites or more")
 	}
-	if len(p.list) > 0 {
+	if len(p.List) > 0 {
 		return
 	}
 	alphabet := alphabets[slices.IndexFunc(alphabets, func(letters string) bool {
@@ -120,7 +120,7 @@ func (p *sampleReader) weighSequences(rows []string) {
 	if x, err := strconv.ParseFloat(asked, 64); err == nil && x > 0 && x <= 1 {
 		identity = x
 	} else if asked != "" {
-		p.keep(optionError("SampleWeights", "%q: want an identity of sequences, more than 0 to 1, or %s", asked, noWeights))
+		p.Keep(optionError("SampleWeights", "%q: want an identity of sequences, more than 0 to 1, or %s", asked, noWeights))
 		return
 	}
 	sites := len(rows[0])

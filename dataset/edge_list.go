@@ -86,7 +86,7 @@ func (t *table) readEdgeList(data []byte) {
 		case len(fields) == 2 || len(fields) == 3:
 			t.addRow(line, fields)
 		default:
-			t.add(line, "", "write a table of edges with a header for more", "there are %d fields, want two nodes, and perhaps "+
+			t.Add(line, "", "write a table of edges with a header for more", "there are %d fields, want two nodes, and perhaps "+
 				"a weight", len(fields))
 		}
 	}

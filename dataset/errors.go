@@ -1,4 +1,5 @@
 package dataset
+
 import (
 	"strings"
 
@@ -6,28 +7,42 @@ import (
 	"github.com/blockbp/blockbp/internal/option"
 )
 
-// Error is something wrong with the data, or with an option for these data, and not with the disk (those errors are
-// *fs.PathError). It has these fields, which are empty where they do not apply:
-//
-//	Option        string   name of the field of Options that is at fault; "" for the data
-//	File          string   path
-//	Line          int      line in a text file, from 1
-//	Place         string   array, array[index] or field
-//	Problem       string   what was got and what was wanted
-//	Remedy        string   the next step
-//	Cause         error    the error of a decoder
-type Error = option.Error
+// Error is something wrong with the data, or with an option for these data: not with the disk (those errors are
+// *fs.PathError).
+type Error struct {
+	Option  string // name of the field of Options that is at fault; "" for the data
+	File    string // path
+	Line    int    // line in a text file, from 1; 0 where it does not apply
+	Place   string // array, array[index] or field; "" where it does not apply
+	Problem string // what was got and what was wanted; options are in braces, such as {states}
+	Remedy  string // the next step, or ""
+	Cause   error  // the error of a decoder, or nil
+}
+
+// Error implements error: file:line, file:place or option, the problem, the remedy.
+func (e *Error) Error() string { return (*option.Error)(e).Error() }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Cause }
+
+// public makes an *Error, which keeps its references to options, of what readers have found.
+func public(err error) error {
+	if e, ok := err.(*option.Error); ok {
+		return option.Message(e.References(), (*Error)(e))
+	}
+	return err
+}
 
 // where is the place alone, for a sentence; of a table of labels the problem has the number on the line.
-func where(e *Error) string {
-	place := &Error{File: e.File, Line: e.Line, Place: e.Place}
+func where(e *option.Error) string {
+	place := &option.Error{File: e.File, Line: e.Line, Place: e.Place}
 	text := strings.TrimSuffix(option.Literal(place.Error()), ": ") + ", " + strings.TrimSpace(e.Problem)
 	return strings.TrimSuffix(text, ", ")
 }
 
 // optionError is an option that cannot be used with these data.
-func optionError(name, format string, arguments ...any) *Error {
-	e := wrong("", 0, "", "", format, arguments...)
+func optionError(name, format string, arguments ...any) *option.Error {
+	e := option.At("", 0, "", "", format, arguments...)
 	e.Option = name
 	return e
 }

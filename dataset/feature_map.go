@@ -1,5 +1,7 @@
 package dataset
 
+import "github.com/blockbp/blockbp/internal/option"
+
 import (
 	"encoding/binary"
 	"math"
@@ -30,15 +32,15 @@ func parseMap(path string, data []byte, file *fileio.Mapping) (*featureMap, erro
 	}
 	switch {
 	case len(h.Shape) != 3 || h.Count == 0:
-		return nil, wrong(path, 0, "", "", "shape is %s, want [h, w, d], none of them 0", npy.ShapeText(h.Shape))
+		return nil, option.At(path, 0, "", "", "shape is %s, want [h, w, d], none of them 0", npy.ShapeText(h.Shape))
 	case !h.Floating() && h.Code() != "u1": // a network's output in bytes
-		return nil, wrong(path, 0, "", "convert it with astype(numpy.float32)",
+		return nil, option.At(path, 0, "", "convert it with astype(numpy.float32)",
 			"dtype is %s, want float32, float16, float64 or uint8", h.Descr)
 	}
 	number := h.Number()
 	for i := 0; i < h.Count && h.Code() != "u1"; i++ {
 		if x := number(raw[h.Size*h.Place(i):]); float32(x)-float32(x) != 0 {
-			return nil, wrong(path, 0, npy.IndexText(h.Shape, i), "rescale features that are larger, for example to a standard "+
+			return nil, option.At(path, 0, npy.IndexText(h.Shape, i), "rescale features that are larger, for example to a standard "+
 				"deviation of 1", "is %v, want a finite number of single precision", x)
 		}
 	}

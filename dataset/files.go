@@ -47,7 +47,7 @@ func parseList(path string, data []byte) ([]listEntry, []error) {
 		entries = append(entries, listEntry{text, line})
 	}
 	if len(entries) == 0 {
-		return nil, []error{wrong(path, 0, "", "", "the list is empty")}
+		return nil, []error{option.At(path, 0, "", "", "the list is empty")}
 	}
 	return entries, nil
 }

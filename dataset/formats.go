@@ -15,6 +15,7 @@ import (
 
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/numeric"
+	"github.com/blockbp/blockbp/internal/option"
 )
 
 // There is one list of the formats that people keep data in, for all verbs. Of a format that is not read the list
@@ -214,7 +215,7 @@ func notText(path string, data []byte) error {
 	}
 	extension := filepath.Ext(path)
 	at := bytes.IndexFunc(data, func(r rune) bool { return r == 0 || r == utf8.RuneError })
-	return &Error{File: path, Line: lineAt(data, at), Problem: "it is not text in UTF-8",
+	return &option.Error{File: path, Line: lineAt(data, at), Problem: "it is not text in UTF-8",
 		Remedy: fmt.Sprintf("save it in UTF-8, such as by iconv -f %s -t UTF-8 %s > %s (with the name of its encoding, if "+
 			"that is another)", encodingOf(data), shellWord(path),
 			shellWord(strings.TrimSuffix(path, extension)+".utf8"+extension))}

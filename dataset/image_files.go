@@ -1,5 +1,7 @@
 package dataset
 
+import "github.com/blockbp/blockbp/internal/option"
+
 import (
 	"errors"
 	"io/fs"
@@ -61,7 +63,7 @@ func (d *imageData) open(path, what, remedy string, suffixes ...string) (string,
 		}
 		missing = append(missing, path+suffix)
 	}
-	return "", nil, wrong(d.image.Path, 0, "", remedy+", or leave the picture out of the list",
+	return "", nil, option.At(d.image.Path, 0, "", remedy+", or leave the picture out of the list",
 		"it has no %s: there is no %s", what, strings.Join(missing, " or "))
 }
 
@@ -129,7 +131,7 @@ func (l *imageLoader) chosen(folder string) (pictures []string) {
 		l.fail(err)
 		return nil
 	}
-	p := &problems{file: within}
+	p := &option.Problems{File: within}
 	named := map[string][]string{} // pictures by ids and by files
 	var entries []listEntry
 	for _, path := range all {
@@ -139,11 +141,11 @@ func (l *imageLoader) chosen(folder string) (pictures []string) {
 	}
 	slices.SortFunc(entries, func(a, b listEntry) int { return naturalCompare(a.text, b.text) })
 	if l.o.List != "" {
-		p.file = ListPath(folder, l.o.List)
-		named, source, wrong := readList(p.file, l.o.Memory)
-		entries, p.list, l.set.Sources = named, wrong, append(l.set.Sources, source)
+		p.File = ListPath(folder, l.o.List)
+		named, source, wrong := readList(p.File, l.o.Memory)
+		entries, p.List, l.set.Sources = named, wrong, append(l.set.Sources, source)
 	} else if len(entries) == 0 {
-		p.add(0, "", `save them as png, in Python PIL.Image.open("a.bmp").save("a.png")`, "there are no pictures (%s)",
+		p.Add(0, "", `save them as png, in Python PIL.Image.open("a.bmp").save("a.png")`, "there are no pictures (%s)",
 			strings.Join(pictureSuffixes, ", "))
 	}
 	first := map[string]int{} // line of a picture
@@ -153,17 +155,17 @@ func (l *imageLoader) chosen(folder string) (pictures []string) {
 			paths = named[filepath.Base(e.text)]
 		}
 		if len(paths) != 1 {
-			p.add(e.line, "", "an id is a file name without .jpg or .png", "%d pictures are named %q in %s, want 1",
+			p.Add(e.line, "", "an id is a file name without .jpg or .png", "%d pictures are named %q in %s, want 1",
 				len(paths), abbreviate(e.text), within)
 			continue
 		}
 		if line := first[paths[0]]; line > 0 {
-			p.add(e.line, "", "remove one of the two", "%q is listed on line %d already", abbreviate(idOf(paths[0])), line)
+			p.Add(e.line, "", "remove one of the two", "%q is listed on line %d already", abbreviate(idOf(paths[0])), line)
 		}
 		first[paths[0]] = e.line
 		pictures = append(pictures, paths[0])
 	}
-	l.fail(p.errors()...)
+	l.fail(p.Errors()...)
 	return pictures
 }
 
@@ -245,7 +247,7 @@ func misfit(path string, rows, cols int, s *ImageSource, wanted string) error {
 	if s.turned {
 		remedy += "; viewers turn the picture: " + upright
 	}
-	return wrong(path, 0, "", remedy,
+	return option.At(path, 0, "", remedy,
 		"its %d rows of %d cells are not the shape of %s, which has %d rows of %d pixels", rows, cols, s.Path, s.Height,
 		s.Width)
 }

@@ -1,5 +1,7 @@
 package dataset
 
+import "github.com/blockbp/blockbp/internal/option"
+
 import (
 	"cmp"
 	"context"
@@ -140,7 +142,7 @@ func (l *imageLoader) joinPixels() {
 		}
 	})
 	for i, err := range failures {
-		l.fail(ofFile(l.images[i].image.Path, err))
+		l.fail(option.OfFile(l.images[i].image.Path, err))
 	}
 }
 
@@ -188,7 +190,7 @@ func (l *imageLoader) freezeAll() {
 	for i, err := range failures {
 		switch {
 		case err != nil:
-			l.fail(ofFile(l.images[i].features.path, err))
+			l.fail(option.OfFile(l.images[i].features.path, err))
 		case specs[i].Graph != nil: // the context did not end before
 			l.freeze(l.images[i].image.Path, specs[i], nil)
 		}

@@ -1,5 +1,7 @@
 package dataset
 
+import "github.com/blockbp/blockbp/internal/option"
+
 import (
 	"cmp"
 	"fmt"
@@ -151,7 +153,7 @@ func (l *imageLoader) mapColours(r *Recipe) {
 		for s, v := range d.labels.numbers {
 			y, ok := states[v]
 			if d.labels.numbers[s] = y; !ok {
-				l.fail(d.labels.place(wrong("", 0, "", "learn from pictures that have it, too; soft borders, which "+
+				l.fail(d.labels.place(option.At("", 0, "", "learn from pictures that have it, too; soft borders, which "+
 					"interpolation makes, have colours of their own", "is %s, want a colour of those that the model learned from: %s",
 					colourText(v), firstFew(textsOf(known, colourText))), s))
 				break

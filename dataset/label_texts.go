@@ -1,5 +1,7 @@
 package dataset
 
+import "github.com/blockbp/blockbp/internal/option"
+
 import (
 	"cmp"
 	"math"
@@ -87,8 +89,8 @@ func wholeNumber(cell string) string {
 }
 
 // at is a problem where a text first stands.
-func (t *distinct) at(i int, remedy, format string, arguments ...any) *Error {
-	return wrong(t.first[i].File, t.first[i].Line, "", remedy, format, arguments...)
+func (t *distinct) at(i int, remedy, format string, arguments ...any) *option.Error {
+	return option.At(t.first[i].File, t.first[i].Line, "", remedy, format, arguments...)
 }
 
 // inOrder returns the labels: numbers by their size, before others by the alphabet.
@@ -218,7 +220,7 @@ func (l *loader) numberLabels(t *labelTexts, states []string) []int32 {
 				first = i
 			}
 			unknown += t.count[i]
-		case len(l.problems) < mostPerFile:
+		case len(l.problems) < option.MostPerFile:
 			refuse(i)
 		}
 	}

@@ -153,7 +153,7 @@ func parseManifest(path string, data []byte) (Manifest, error) {
 		return Manifest{}, manifestError(path, data, err)
 	}
 	if problem := m.validate(); problem != "" {
-		return Manifest{}, &Error{File: path, Problem: problem}
+		return Manifest{}, &option.Error{File: path, Problem: problem}
 	}
 	return m, nil
 }
@@ -165,7 +165,7 @@ var manifestFields = []string{
 
 // manifestError finds the line that a decoding error is about.
 func manifestError(path string, data []byte, err error) error {
-	e := &Error{File: path, Problem: err.Error(), Cause: err}
+	e := &option.Error{File: path, Problem: err.Error(), Cause: err}
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
 	var repeated *fileio.RepeatedKey

@@ -1,5 +1,7 @@
 package dataset
 
+import "github.com/blockbp/blockbp/internal/option"
+
 import (
 	"io"
 	"path/filepath"
@@ -36,7 +38,7 @@ func ReadNetworkWithin(path string, allowed int64) (*mrf.Network, error) {
 	if filepath.Ext(path) == ".npz" {
 		p, err := uai.ReadPotentials(path, allowed)
 		if err != nil {
-			return nil, err
+			return nil, public(err)
 		}
 		return p.Network(), nil
 	}
@@ -47,15 +49,17 @@ func ReadNetworkWithin(path string, allowed int64) (*mrf.Network, error) {
 		other = f.what
 	}
 	if other != "" {
-		return nil, wrong(path, 0, "", networkFiles, "it is %s, where a network is wanted", other)
+		return nil, public(option.At(path, 0, "", networkFiles, "it is %s, where a network is wanted", other))
 	}
-	return uai.ReadFile(path)
+	n, err := uai.ReadFile(path)
+	return n, public(err)
 }
 
 // ReadEvidence reads the states of observed variables of a network from a .uai.evid
 // file: the state of each by its number. Several samples of them are an *Error.
 func ReadEvidence(path string, n *mrf.Network) (map[int]int, error) {
-	return uai.ReadEvidenceFile(path, n)
+	states, err := uai.ReadEvidenceFile(path, n)
+	return states, public(err)
 }
 
 // WriteNetwork writes a network as ReadNetwork reads it, whole or not at all. Log values come back to the last bit. A
@@ -64,12 +68,12 @@ func WriteNetwork(path string, n *mrf.Network) error {
 	if filepath.Ext(path) == ".npz" {
 		p, err := n.Pairwise()
 		if err != nil {
-			return ofFile(path, err)
+			return public(option.OfFile(path, err))
 		}
-		return uai.WritePotentials(path, p)
+		return public(uai.WritePotentials(path, p))
 	}
 	if err := uai.CheckWrite(n); err != nil {
-		return ofFile(path, err)
+		return public(option.OfFile(path, err))
 	}
 	return fileio.Write(path, func(w io.Writer) error { return uai.Write(w, n) })
 }

@@ -29,7 +29,7 @@ type npzLoader struct {
 
 // at records a problem at a place in an instance's file.
 func (l *npzLoader) at(in *npzInstance, place, remedy, format string, arguments ...any) {
-	l.failAt(in.file, place, remedy, format, arguments...)
+	l.failAt(in.File, place, remedy, format, arguments...)
 }
 
 // loadNPZ reads a set of instance files.
@@ -208,7 +208,7 @@ func (l *npzLoader) build() {
 			l.set.Names = append(l.set.Names, names)
 		}
 		if len(spec.SampleWeights) > 0 && sum(spec.SampleWeights) == 0 {
-			l.failAt(in.file, "", "", "all samples weigh 0: nothing is left to learn from")
+			l.failAt(in.File, "", "", "all samples weigh 0: nothing is left to learn from")
 			return
 		}
 		spec.NodeType, spec.EdgeType = in.nodes.types, in.edges.types
@@ -218,7 +218,7 @@ func (l *npzLoader) build() {
 			l.checkNumbers(s.NodeStates, in.numbered(n))
 		}
 		if len(l.problems) == before {
-			l.freeze(in.file, *spec, nil)
+			l.freeze(in.File, *spec, nil)
 		}
 	}
 }

@@ -43,6 +43,9 @@ func told(set *Set, list []error) (*Set, []error) {
 			set.Warnings[i] = option.Go(text)
 		}
 	}
+	for i, err := range list {
+		list[i] = public(err)
+	}
 	return set, list
 }
 
@@ -108,7 +111,7 @@ func kindOf(paths []string, wanted string, samples bool) (kind string, list []er
 		case wanted != "":
 			kind = wanted
 		case kind != "" && found[0] != kind:
-			err = wrong(path, 0, "", "give data of one kind", "it is %s data, the paths before it are %s", found[0], kind)
+			err = option.At(path, 0, "", "give data of one kind", "it is %s data, the paths before it are %s", found[0], kind)
 		default:
 			kind = found[0]
 		}
@@ -151,16 +154,16 @@ func (f *format) refuse(p *peek) error {
 	case f.what == "":
 		return unknown(p.path)
 	case f.kind == "":
-		return wrong(p.path, 0, "", f.advice(p), "it is %s, which is not read", option.Text(f.what))
+		return option.At(p.path, 0, "", f.advice(p), "it is %s, which is not read", option.Text(f.what))
 	case f.kind == kindNetwork:
-		return wrong(p.path, 0, "", f.advice(p), "it is %s, where data are wanted", option.Text(f.what))
+		return option.At(p.path, 0, "", f.advice(p), "it is %s, where data are wanted", option.Text(f.what))
 	}
 	return nil
 }
 
 // unknown is the error of what nothing is known of.
 func unknown(path string) error {
-	return wrong(path, 0, "", "give *.npz files, a folder with images/ and labels/ (or JPEGImages/ and "+
+	return option.At(path, 0, "", "give *.npz files, a folder with images/ and labels/ (or JPEGImages/ and "+
 		"SegmentationClass/), tables of nodes and edges, .csv or .tsv, or tagged text, .conll or .crfsuite, or by the "+
 		"names of its files", "it holds none of the known kinds of data")
 }
@@ -179,7 +182,7 @@ func detectFolder(folder, wanted string) ([]string, error) {
 		case name[0] == '.':
 			continue
 		case name == predictionsFile && wanted == "":
-			return nil, &Error{File: folder, Problem: "it holds predictions", Remedy: "give the data that they are of"}
+			return nil, &option.Error{File: folder, Problem: "it holds predictions", Remedy: "give the data that they are of"}
 		case strings.HasSuffix(name, ".npz"), name == edgesArray+".npy":
 			kind = KindNPZ
 		case slices.Contains(imagesFolders, name) && isFolder(path): // or a link to one
@@ -206,7 +209,7 @@ func detectFolder(folder, wanted string) ([]string, error) {
 	case wanted != "":
 		return found, nil
 	case len(found) > 1:
-		return nil, &Error{File: folder, Problem: "it holds data of the kinds " + strings.Join(found, " and ") +
+		return nil, &option.Error{File: folder, Problem: "it holds data of the kinds " + strings.Join(found, " and ") +
 			", such as " + firstFew(named), Remedy: "say which to read with {kind}"}
 	case found[0] == KindText:
 		err = doubt(folder, others, KindText)
@@ -226,9 +229,9 @@ func doubt(folder string, files []string, kind string) error {
 		switch f := p.best(); {
 		case f.what == "", kind != "" && f.kind != kind:
 		case f.kind == "":
-			return wrong(folder, 0, "", f.advice(p), "%s is %s, which is not read", path, f.what)
+			return option.At(folder, 0, "", f.advice(p), "%s is %s, which is not read", path, f.what)
 		default:
-			return wrong(folder, 0, "", "name the files to read instead of the folder, or call tables NAME.nodes.csv and "+
+			return option.At(folder, 0, "", "name the files to read instead of the folder, or call tables NAME.nodes.csv and "+
 				"NAME.edges.csv", "%s looks like %s, and has no name by which a folder is read", path, f.what)
 		}
 	}

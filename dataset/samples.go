@@ -58,21 +58,21 @@ func edgesBeside(samples string) string {
 // openSamples reads a file of samples, and the table of their edges, if there is one.
 func (l *npzLoader) openSamples(r *opened, path string) []*npzContents {
 	l.hiddenBy = missingCells
-	p := &sampleReader{problems: problems{file: path}, l: l, r: r}
+	p := &sampleReader{Problems: option.Problems{File: path}, l: l, r: r}
 	data, edges := p.read(path, "samples"), []int32(nil)
 	switch {
-	case len(p.list) > 0:
+	case len(p.List) > 0:
 	case newPeek(path).isAlignment():
 		p.readAlignment(data)
 	default:
 		p.readTable(data)
 	}
-	if len(p.list) == 0 && l.pairs == "" {
+	if len(p.List) == 0 && l.pairs == "" {
 		edges = p.allPairs()
-	} else if len(p.list) == 0 {
+	} else if len(p.List) == 0 {
 		edges = p.pairs(l.pairs)
 	}
-	if r.list = append(r.list, p.errors()...); len(r.list) > 0 {
+	if r.list = append(r.list, p.Errors()...); len(r.list) > 0 {
 		return nil
 	}
 	for e := 0; e < len(edges); e += 2 { // the end of the smaller type comes first
@@ -100,7 +100,7 @@ func (l *npzLoader) openSamples(r *opened, path string) []*npzContents {
 
 // sampleReader reads a file of samples.
 type sampleReader struct {
-	problems
+	option.Problems
 	samples
 	l       *npzLoader
 	r       *opened
@@ -112,7 +112,7 @@ type sampleReader struct {
 // read reads a whole text, which then is among the sources.
 func (p *sampleReader) read(path, what string) []byte {
 	data, source, err := readSource(path, what, math.MaxInt64, p.l.o.Memory)
-	p.keep(err)
+	p.Keep(err)
 	p.r.sources = append(p.r.sources, source)
 	return fileio.Lines(data)
 }
@@ -136,12 +136,12 @@ func (p *sampleReader) allPairs() (edges []int32) {
 // pairs are the edges that a table names, by names of columns or by numbers from 0, as in tables of a graph.
 func (p *sampleReader) pairs(path string) (edges []int32) {
 	data := p.read(path, "a table of edges")
-	if len(p.list) > 0 {
+	if len(p.List) > 0 {
 		return nil
 	}
 	t := readTable(path, data, isEdgeList(path))
 	l := &tableLoader{loader: newLoader(p.l.ctx, p.l.o), rules: &sheetRecipe{}}
-	g := &tableGraph{nodes: &table{problems: problems{file: p.file}}, edges: t, byName: map[string]int32{}}
+	g := &tableGraph{nodes: &table{Problems: option.Problems{File: p.File}}, edges: t, byName: map[string]int32{}}
 	for s := range p.columns {
 		g.byName[strconv.Itoa(s)] = int32(s)
 	}
@@ -149,16 +149,16 @@ func (p *sampleReader) pairs(path string) (edges []int32) {
 		g.byName[c.Name] = int32(s)
 	}
 	delete(g.byName, "")
-	if len(t.list) == 0 {
+	if len(t.List) == 0 {
 		l.rolesOfEdges(t)
 	}
-	if len(t.list)+len(l.problems) == 0 {
+	if len(t.List)+len(l.problems) == 0 {
 		rows := l.joinRows(g)
 		for e := range rows.u {
 			edges = append(edges, rows.u[e], rows.v[e])
 		}
 	}
-	p.list, p.r.notes = slices.Concat(p.list, l.problems, t.errors()), append(p.r.notes, l.set.Warnings...)
+	p.List, p.r.notes = slices.Concat(p.List, l.problems, t.Errors()), append(p.r.notes, l.set.Warnings...)
 	return edges
 }
 
@@ -171,8 +171,8 @@ func (p *sampleReader) readTable(data []byte) {
 		}
 		data = []byte(strings.Join(lines, "\n"))
 	}
-	t := readRows(p.file, data, false)
-	if p.list = t.list; len(p.list) > 0 {
+	t := readRows(p.File, data, false)
+	if p.List = t.List; len(p.List) > 0 {
 		return
 	}
 	rows, columns, names := len(t.rows), len(t.rows[0]), make([]string, len(t.rows[0]))
@@ -180,16 +180,16 @@ func (p *sampleReader) readTable(data []byte) {
 		p.note("%d empty rows are no samples, and left out", empty)
 	}
 	if !isSampleRow(t.rows) {
-		p.keep(t.takeHeader(true))
+		p.Keep(t.takeHeader(true))
 		names = t.header
 	}
-	switch p.list = append(p.list, t.list...); {
-	case len(p.list) > 0:
+	switch p.List = append(p.List, t.List...); {
+	case len(p.List) > 0:
 	case columns < 2:
-		p.add(0, "", "separate columns by commas, semicolons or tabs", "want rows that are samples, with a column for each "+
+		p.Add(0, "", "separate columns by commas, semicolons or tabs", "want rows that are samples, with a column for each "+
 			"of two nodes or more")
 	case len(t.rows) == 0:
-		p.add(0, "", "", "there is a header, and no sample below it")
+		p.Add(0, "", "", "there is a header, and no sample below it")
 	default:
 		p.take(names, t)
 	}
@@ -221,7 +221,7 @@ func (p *sampleReader) nodes(names []string) (kept []int, weights int) {
 	for _, c := range model {
 		i := slices.Index(names, c.Name)
 		if kept = append(kept, i); i < 0 {
-			p.add(1, "", suggestion(c.Name, names), "the model's column %q is missing", abbreviate(c.Name))
+			p.Add(1, "", suggestion(c.Name, names), "the model's column %q is missing", abbreviate(c.Name))
 		}
 	}
 	return kept, weights
@@ -230,7 +230,7 @@ func (p *sampleReader) nodes(names []string) (kept []int, weights int) {
 // take makes samples of the columns that are nodes.
 func (p *sampleReader) take(names []string, t *table) {
 	kept, weights := p.nodes(names)
-	if len(p.list) > 0 {
+	if len(p.List) > 0 {
 		return
 	}
 	model, texts := p.l.o.Recipe, make([]labelTexts, len(kept)) // of each column
@@ -239,10 +239,10 @@ func (p *sampleReader) take(names []string, t *table) {
 		p.columns = append(p.columns, sampleColumn{Name: names[i]})
 		texts[c].named = setOf(p.l.o.States)
 		for r, row := range t.rows {
-			p.labels[r*len(kept)+c] = texts[c].see(p.file, int(t.lines[r]), row[i])
+			p.labels[r*len(kept)+c] = texts[c].see(p.File, int(t.lines[r]), row[i])
 		}
 		if texts[c].total == 0 && model == nil {
-			p.add(0, "", "leave it out by {columns!--columns} ignore=NAME", "column %d, %q, has no value", i+1,
+			p.Add(0, "", "leave it out by {columns!--columns} ignore=NAME", "column %d, %q, has no value", i+1,
 				abbreviate(names[i]))
 		}
 	}
@@ -250,7 +250,7 @@ func (p *sampleReader) take(names []string, t *table) {
 	case model == nil:
 		p.findTypes(texts)
 	case len(model.Columns) != len(kept):
-		p.add(0, "", "", "there are %d columns, the model has %d", len(kept), len(model.Columns))
+		p.Add(0, "", "", "there are %d columns, the model has %d", len(kept), len(model.Columns))
 		return
 	default:
 		p.columns = model.Columns
@@ -288,7 +288,7 @@ func (p *sampleReader) findTypes(texts []labelTexts) {
 		}
 		p.columns[c].Type = a
 		for x, text := range texts[c].texts {
-			n, more := all[a].add(p.file, texts[c].first[x].Line, text), texts[c].count[x]-1
+			n, more := all[a].add(p.File, texts[c].first[x].Line, text), texts[c].count[x]-1
 			all[a].count[n], all[a].total = all[a].count[n]+more, all[a].total+more
 		}
 	}
@@ -305,7 +305,7 @@ func (p *sampleReader) number(texts []labelTexts) {
 		for x, text := range texts[c].texts {
 			of[x] = int32(slices.Index(states, text))
 			if of[x] < 0 && p.l.o.Recipe != nil && text != "0" && text != hiddenNumber {
-				p.keep(texts[c].at(x, suggestion(text, states), "column %d has %q, which is no state of the model", c+1,
+				p.Keep(texts[c].at(x, suggestion(text, states), "column %d has %q, which is no state of the model", c+1,
 					abbreviate(text)))
 			}
 		}
@@ -344,13 +344,13 @@ func (p *sampleReader) statesOf(t *labelTexts) []string {
 	case len(states) == 1 && (states[0] == "0" || states[0] == "1"):
 		states = []string{"0", "1"}
 	case len(states) == 1:
-		p.keep(t.at(0, "leave out the column by {columns!--columns} ignore=NAME, or name the states by {states}",
+		p.Keep(t.at(0, "leave out the column by {columns!--columns} ignore=NAME, or name the states by {states}",
 			"all values of a column are %q, which tells of one state only", abbreviate(states[0])))
 	case p.l.o.Spins && len(states) > 2:
-		p.keep(t.at(2, "learn them by {model!--model potts}, or leave a column out by {columns!--columns} ignore=NAME",
+		p.Keep(t.at(2, "learn them by {model!--model potts}, or leave a column out by {columns!--columns} ignore=NAME",
 			"spins have two states, and this is the third value of a column: %s", firstFew(states)))
 	case t.tooMany():
-		p.keep(t.at(0, "leave out columns that are no samples, such as identifiers, by {columns!--columns} ignore=NAME",
+		p.Keep(t.at(0, "leave out columns that are no samples, such as identifiers, by {columns!--columns} ignore=NAME",
 			"a column has %d different values, such as %q, and states are wanted", len(states), abbreviate(states[0])))
 	}
 	return states
@@ -359,16 +359,16 @@ func (p *sampleReader) statesOf(t *labelTexts) []string {
 // weigh takes weights of samples from a column.
 func (p *sampleReader) weigh(t *table, column int) {
 	switch asked := p.l.o.SampleWeights; {
-	case asked == "" || asked == noWeights || len(p.list) > 0:
+	case asked == "" || asked == noWeights || len(p.List) > 0:
 		return
 	case column < 0:
-		p.keep(optionError("SampleWeights", "%q is no column of %s; %s", asked, p.file, suggestion(asked, t.header)))
+		p.Keep(optionError("SampleWeights", "%q is no column of %s; %s", asked, p.File, suggestion(asked, t.header)))
 		return
 	}
 	for i, row := range t.rows {
 		w, err := strconv.ParseFloat(row[column], 64)
 		if err != nil || !(w >= 0 && w <= numeric.Largest) {
-			p.add(int(t.lines[i]), "", "", "the weight of a sample is %q, want a number that is not negative",
+			p.Add(int(t.lines[i]), "", "", "the weight of a sample is %q, want a number that is not negative",
 				abbreviate(row[column]))
 			return
 		}

@@ -276,8 +276,8 @@ func TestSheetsOfPrograms(t *testing.T) {
 func TestColumnKinds(t *testing.T) {
 	decide := func(cells ...string) (*column, string, error) {
 		of := readTable("f", []byte("id\tc\n-\t"+strings.Join(cells, "\n-\t")), false)
-		if len(of.list) > 0 {
-			t.Fatal(of.list)
+		if len(of.List) > 0 {
+			t.Fatal(of.List)
 		}
 		note := ""
 		col, err := oracle.Must(look([]*table{of}, "c"))(t).decide(false, func(format string, arguments ...any) {
@@ -329,7 +329,7 @@ func FuzzTables(f *testing.F) {
 			if plain {
 				n = readPlain("nodes.tsv", nodes)
 			}
-			if len(n.list)+len(e.list) > 0 {
+			if len(n.List)+len(e.List) > 0 {
 				continue
 			}
 			g := &tableGraph{nodes: n, edges: e}

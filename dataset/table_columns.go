@@ -1,5 +1,7 @@
 package dataset
 
+import "github.com/blockbp/blockbp/internal/option"
+
 import (
 	"cmp"
 	"fmt"
@@ -124,11 +126,11 @@ func look(tables []*table, name string) (*columnSurvey, error) {
 	for _, t := range tables {
 		at := t.column(name)
 		if at < 0 {
-			return nil, wrong(t.file, 1, "", "", "there is no column %q, which %s has", abbreviate(name), tables[0].file)
+			return nil, option.At(t.File, 1, "", "", "there is no column %q, which %s has", abbreviate(name), tables[0].File)
 		}
 		for r, cells := range t.rows {
 			if text := cells[at]; !missingCell(text) {
-				c.add(t.file, int(t.lines[r]), text)
+				c.add(t.File, int(t.lines[r]), text)
 			} else if text != "" || !c.isList() {
 				c.missing++
 			}
@@ -323,7 +325,7 @@ func (l *tableLoader) featuresOf(t *table, columns []column, bias bool) (f crf.F
 	}
 	const number, entry, start = 8, 12, 8
 	before, all, each := len(l.problems), len(t.rows), min(number*dim, entry*entries+start)
-	l.allow(t.file, fmt.Sprintf("the features of %d rows", all), float64(all)*float64(each), nil)
+	l.allow(t.File, fmt.Sprintf("the features of %d rows", all), float64(all)*float64(each), nil)
 	if len(l.problems) > before {
 		return f
 	}
@@ -338,7 +340,7 @@ func (l *tableLoader) featuresOf(t *table, columns []column, bias bool) (f crf.F
 		for i := range readers {
 			c := &readers[i]
 			if problem := c.read(&row, int(t.lines[r]), cells[c.at]); problem != "" {
-				t.add(int(t.lines[r]), abbreviate(c.Name), "", "%s", problem)
+				t.Add(int(t.lines[r]), abbreviate(c.Name), "", "%s", problem)
 			}
 		}
 		if bias && !(onlyList(columns) && columns[0].isMissing(cells[readers[0].at])) {
@@ -352,10 +354,10 @@ func (l *tableLoader) featuresOf(t *table, columns []column, bias bool) (f crf.F
 			numbers[r*dim+int(x.index)] = x.value
 		}
 	}
-	l.noteUnknown(t.file, readers)
+	l.noteUnknown(t.File, readers)
 	var err error
 	switch {
-	case len(t.list) > 0: // which are said
+	case len(t.List) > 0: // which are said
 	case dim == 0:
 		f = crf.Constant(all, 0)
 	case numbers != nil:
@@ -363,7 +365,7 @@ func (l *tableLoader) featuresOf(t *table, columns []column, bias bool) (f crf.F
 	default:
 		f, err = rows.features(dim)
 	}
-	l.fail(ofFile(t.file, err))
+	l.fail(option.OfFile(t.File, err))
 	return f
 }
 

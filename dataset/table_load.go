@@ -74,7 +74,7 @@ func loadTables(ctx context.Context, paths []string, o *Options) (*Set, []error)
 	}
 	means, err := set.averaged(ctx, set.Recipe.Hops, o.Memory)
 	if err != nil {
-		return nil, []error{ofFile(pairs[0].nodes, err)}
+		return nil, []error{option.OfFile(pairs[0].nodes, err)}
 	}
 	return means, nil
 }
@@ -101,11 +101,11 @@ func (l *tableLoader) open(pair tablePair, nodes, edges []byte) {
 		g.nodes, g.edges = readPlain(pair.nodes, nodes), readTable(pair.edges, edges, true)
 		l.hiddenBy = hiddenNumber
 	}
-	if l.fail(slices.Concat(g.nodes.errors(), g.edges.errors())...); pair.loose && len(l.problems) == 0 {
+	if l.fail(slices.Concat(g.nodes.Errors(), g.edges.Errors())...); pair.loose && len(l.problems) == 0 {
 		if l.isOfEdges(g.nodes) && !l.isOfEdges(g.edges) {
 			g.nodes, g.edges = g.edges, g.nodes
 		}
-		g.name = strings.TrimSuffix(filepath.Base(g.nodes.file), filepath.Ext(g.nodes.file))
+		g.name = strings.TrimSuffix(filepath.Base(g.nodes.File), filepath.Ext(g.nodes.File))
 	}
 	l.run(func() { l.rolesOfNodes(g.nodes); l.rolesOfEdges(g.edges) })
 }
@@ -113,7 +113,7 @@ func (l *tableLoader) open(pair tablePair, nodes, edges []byte) {
 // isOfEdges reports whether a table is that of edges: by the options, the names of columns, or that of the file.
 func (l *tableLoader) isOfEdges(t *table) bool {
 	return t.column(l.o.given(roleSource)...) >= 0 || t.column(l.rules.Source) >= 0 && t.column(l.rules.Target) >= 0 ||
-		t.usualEnds() != noEnds || strings.Contains(strings.ToLower(filepath.Base(t.file)), "edge")
+		t.usualEnds() != noEnds || strings.Contains(strings.ToLower(filepath.Base(t.File)), "edge")
 }
 
 // chooseColumns decides what features the columns make: as the model has it, or by a look at all cells.
@@ -140,8 +140,8 @@ func (l *tableLoader) chooseColumns() {
 		}
 	}
 	for _, name := range slices.Concat(l.o.given(roleText), l.o.given(roleIgnore)) {
-		if len(l.problems) < mostPerFile && first.nodes.column(name) < 0 && first.edges.column(name) < 0 {
-			l.fail(optionError("Columns", "neither %s nor %s has a column %q; %s", first.nodes.file, first.edges.file,
+		if len(l.problems) < option.MostPerFile && first.nodes.column(name) < 0 && first.edges.column(name) < 0 {
+			l.fail(optionError("Columns", "neither %s nor %s has a column %q; %s", first.nodes.File, first.edges.File,
 				abbreviate(name), suggestion(name, slices.Concat(first.nodes.header, first.edges.header))))
 		}
 	}
@@ -153,7 +153,7 @@ func (l *tableLoader) survey(tables []*table) (columns []column) {
 	first := tables[0]
 	taken := slices.Collect(maps.Values(first.roles))
 	if i := slices.Index(first.header, ""); i >= 0 && !slices.Contains(taken, i) {
-		l.warn("%s: column %d has no name, as row numbers that pandas writes, and is left out", first.file, i+1)
+		l.warn("%s: column %d has no name, as row numbers that pandas writes, and is left out", first.File, i+1)
 	}
 	for _, name := range l.features(first) {
 		c, err := look(tables, name)
@@ -162,11 +162,11 @@ func (l *tableLoader) survey(tables []*table) (columns []column) {
 			continue
 		}
 		col, err := c.decide(slices.Contains(l.o.given(roleText), name), func(format string, arguments ...any) {
-			l.warn("%s: "+format, append([]any{first.file}, arguments...)...)
+			l.warn("%s: "+format, append([]any{first.File}, arguments...)...)
 		})
 		if l.fail(err); col != nil {
 			if col.Indices > 0 {
-				col.Indices = l.countIndices(first.file, c)
+				col.Indices = l.countIndices(first.File, c)
 			}
 			columns = append(columns, *col)
 		}
@@ -198,8 +198,8 @@ func (l *tableLoader) countIndices(file string, c *columnSurvey) int {
 func (l *tableLoader) compareColumns(t *table, columns []column) {
 	var more []string
 	for i := range columns {
-		if name := columns[i].Name; len(l.problems) < mostPerFile && t.column(name) < 0 {
-			l.fail(wrong(t.file, 1, "", "", "there is no column %q, which the model was trained with; %s", abbreviate(name),
+		if name := columns[i].Name; len(l.problems) < option.MostPerFile && t.column(name) < 0 {
+			l.fail(option.At(t.File, 1, "", "", "there is no column %q, which the model was trained with; %s", abbreviate(name),
 				suggestion(name, t.header)))
 		}
 	}
@@ -209,7 +209,7 @@ func (l *tableLoader) compareColumns(t *table, columns []column) {
 		}
 	}
 	if len(more) > 0 {
-		l.warn("%s: the model does not use column %s", t.file, firstFew(more))
+		l.warn("%s: the model does not use column %s", t.File, firstFew(more))
 	}
 }
 
@@ -244,7 +244,7 @@ func (l *tableLoader) chooseSchema() {
 
 // learnSchema makes schema and recipe of what the tables have.
 func (l *tableLoader) learnSchema() {
-	s, r, first := &l.set.Schema, &l.set.Recipe, l.graphs[0].nodes.file
+	s, r, first := &l.set.Schema, &l.set.Recipe, l.graphs[0].nodes.File
 	*r = Recipe{Kind: KindGraph, Hops: l.o.Hops, Bias: !l.o.NoBias, Sorted: true, Sheets: l.rules,
 		FeatureDim: sizeOfColumns(l.rules.Nodes), States: l.statesOf(&l.labels, first)}
 	if len(l.problems) > 0 {
@@ -271,7 +271,7 @@ func (l *tableLoader) learnSchema() {
 func (l *tableLoader) freezeGraph(g *tableGraph) {
 	s := &l.set.Schema
 	if g.reversed > 0 && l.o.Schema == nil && !s.EdgeTypes[0].Symmetric {
-		l.fail(wrong(g.edges.file, g.reversed, "", "keep one of the two, or say that edges have no direction",
+		l.fail(option.At(g.edges.File, g.reversed, "", "keep one of the two, or say that edges have no direction",
 			"it joins the nodes of an earlier line the other way round; edges are directed, and a network has one edge for two "+
 				"nodes"))
 		return
@@ -291,7 +291,7 @@ func (l *tableLoader) freezeGraph(g *tableGraph) {
 		}
 		spec.Labels = [][]int32{g.labels}
 	}
-	l.freeze(g.nodes.file, spec, nil)
+	l.freeze(g.nodes.File, spec, nil)
 	l.set.Splits, l.set.given = append(l.set.Splits, g.splits), append(l.set.given, g.features)
 	if unnamed(g.names) {
 		g.names = nil

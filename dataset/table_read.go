@@ -1,5 +1,7 @@
 package dataset
 
+import "github.com/blockbp/blockbp/internal/option"
+
 import (
 	"bytes"
 	"encoding/csv"
@@ -19,7 +21,7 @@ const separators = ",;\t|"
 // table is rows of cells as text. Tables with a header, plain ones, which get one, and lists of edges all come in this
 // form to what makes nodes, edges and features of them.
 type table struct {
-	problems
+	option.Problems
 	plain  bool // it has no header, and lines that are comments
 	comma  rune
 	header []string       // names of columns
@@ -35,13 +37,13 @@ var plainNodes = []string{roleID, roleLabel, roleSplit, listColumn}
 // readPlain reads a table of nodes without a header, whose columns are separated by tabs, and gives it one. A label of
 // -1 is hidden, as an empty one is in other tables.
 func readPlain(path string, data []byte) *table {
-	t := &table{problems: problems{file: path}, plain: true, header: plainNodes, comma: '\t', roles: map[string]int{}}
-	if t.keep(notText(path, data)); len(t.list) == 0 {
+	t := &table{Problems: option.Problems{File: path}, plain: true, header: plainNodes, comma: '\t', roles: map[string]int{}}
+	if t.Keep(notText(path, data)); len(t.List) == 0 {
 		t.readCells(data)
 	}
 	for i, cells := range t.rows {
 		if x, err := strconv.Atoi(cells[1]); err != nil {
-			t.add(int(t.lines[i]), "", "begin the line with # if it is a header", "label is %q, want the number of a state, "+
+			t.Add(int(t.lines[i]), "", "begin the line with # if it is a header", "label is %q, want the number of a state, "+
 				"or -1 for none", abbreviate(cells[1]))
 		} else if x == crf.Unobserved {
 			cells[1] = ""
@@ -74,7 +76,7 @@ func readTable(path string, data []byte, list bool) *table {
 		return t
 	}
 	if problem := t.takeHeader(false); problem != nil {
-		t.list = []error{problem}
+		t.List = []error{problem}
 	}
 	return t
 }
@@ -82,8 +84,8 @@ func readTable(path string, data []byte, list bool) *table {
 // readRows reads the rows of a table, the first of which may be a header, or a list of edges.
 func readRows(path string, data []byte, list bool) *table {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	t := &table{problems: problems{file: path}, roles: map[string]int{}}
-	if t.keep(notText(path, data)); len(t.list) > 0 {
+	t := &table{Problems: option.Problems{File: path}, roles: map[string]int{}}
+	if t.Keep(notText(path, data)); len(t.List) > 0 {
 		return t
 	}
 	start, _, _ := bytes.Cut(bytes.TrimLeft(data, "\r\n"), []byte("\n"))
@@ -93,7 +95,7 @@ func readRows(path string, data []byte, list bool) *table {
 		t.readCells(data)
 	}
 	if len(t.rows) == 0 {
-		t.add(0, "", "", "it is empty, want a line with the names of columns, and a line for each row")
+		t.Add(0, "", "", "it is empty, want a line with the names of columns, and a line for each row")
 	}
 	return t
 }
@@ -113,7 +115,7 @@ func (t *table) readCells(data []byte) {
 		switch {
 		case len(t.rows) > 0 && !slices.ContainsFunc(cells, func(c string) bool { return c != "" }):
 		case columns > 0 && len(cells) != columns:
-			t.add(line, "", fmt.Sprintf("%q separates cells, also empty ones: put one that has it within it "+
+			t.Add(line, "", fmt.Sprintf("%q separates cells, also empty ones: put one that has it within it "+
 				"in quotes, and give names of rows, as R writes them, a column", t.comma),
 				"the number of cells is %d, the first row has %d", len(cells), columns)
 		default:
@@ -122,10 +124,10 @@ func (t *table) readCells(data []byte) {
 		}
 	}
 	if at := (*csv.ParseError)(nil); errors.As(err, &at) {
-		t.add(at.StartLine, "", `put a whole cell that has quotes or separators in quotes, and write its quotes twice, ""`,
+		t.Add(at.StartLine, "", `put a whole cell that has quotes or separators in quotes, and write its quotes twice, ""`,
 			"%v", at.Err)
 	} else if err != io.EOF {
-		t.keep(ofFile(t.file, err))
+		t.Keep(option.OfFile(t.File, err))
 	}
 }
 
@@ -138,18 +140,18 @@ func (t *table) takeHeader(numbers bool) error {
 		t.header[i] = ""
 	}
 	if len(t.header) == 1 && strings.Contains(t.header[0], " ") {
-		return wrong(t.file, line, "", "separate columns by commas, semicolons or tabs",
+		return option.At(t.File, line, "", "separate columns by commas, semicolons or tabs",
 			"the header %q is one column; blanks separate the words", abbreviate(t.header[0]))
 	}
 	for i, name := range t.header {
 		if before, twice := seen[name]; twice && name != "" {
-			return wrong(t.file, line, "", "rename one of them", "columns %d and %d are both called %q", before+1, i+1,
+			return option.At(t.File, line, "", "rename one of them", "columns %d and %d are both called %q", before+1, i+1,
 				abbreviate(name))
 		}
 		seen[name] = i
 	}
 	if name := t.numberInHeader(); name != "" && !numbers {
-		return wrong(t.file, line, "", "put a line with the names of the columns first",
+		return option.At(t.File, line, "", "put a line with the names of the columns first",
 			"the header is missing: the first line has %q where the name of a column is wanted", abbreviate(name))
 	}
 	return nil

@@ -1,5 +1,7 @@
 package dataset
 
+import "github.com/blockbp/blockbp/internal/option"
+
 import (
 	"maps"
 	"slices"
@@ -84,7 +86,7 @@ func (l *tableLoader) assign(t *table, role string, usual ...string) int {
 	i := t.column(*l.rules.name(role))
 	if named := l.o.given(role); len(named) > 0 {
 		if i = t.column(named[0]); i < 0 {
-			l.fail(optionError("Columns", "%s has no column %q; %s", t.file, abbreviate(named[0]),
+			l.fail(optionError("Columns", "%s has no column %q; %s", t.File, abbreviate(named[0]),
 				suggestion(named[0], t.header)))
 		}
 	} else if i < 0 {
@@ -103,13 +105,13 @@ func (l *tableLoader) rolesOfNodes(t *table) {
 	switch {
 	case len(l.problems) > 0:
 	case id == label, id == split:
-		l.fail(wrong(t.file, 1, "", "give the nodes a column id, or name it by {columns=id=NAME}",
+		l.fail(option.At(t.File, 1, "", "give the nodes a column id, or name it by {columns=id=NAME}",
 			"the first column, %q, does not identify nodes", abbreviate(t.header[id])))
 	case label < 0 && !l.o.NoLabels:
-		l.fail(wrong(t.file, 1, "", "say which by {columns=label=NAME}; if these are no names, the header is missing",
+		l.fail(option.At(t.File, 1, "", "say which by {columns=label=NAME}; if these are no names, the header is missing",
 			"no column is called label; %s", suggestion(roleLabel, t.header)))
 	case split < 0 && l.o.Observed != "":
-		l.fail(wrong(t.file, 1, "", "say which by {columns=split=NAME}",
+		l.fail(option.At(t.File, 1, "", "say which by {columns=split=NAME}",
 			"no column is called split, of which %q is to be observed; %s", l.o.Observed, suggestion(roleSplit, t.header)))
 	}
 }
@@ -133,7 +135,7 @@ func (l *tableLoader) identifier(t *table) int {
 		}
 		if len(different) == len(t.rows) {
 			l.warn("%s: the column %q identifies nodes, and not the first, which counts the rows; {columns=ignore=%s} takes "+
-				"the numbers of rows", t.file, abbreviate(name), name)
+				"the numbers of rows", t.File, abbreviate(name), name)
 			return i
 		}
 	}
@@ -156,7 +158,7 @@ func (l *tableLoader) rolesOfEdges(t *table) {
 	if i := l.assign(t, roleWeight); i >= 0 { // rules for edges know it by that name
 		l.rules.Weight = t.header[i]
 		if other := t.column(roleWeight); other >= 0 && other != i {
-			l.fail(optionError("Columns", "%s has a column %q beside %q: call one of them otherwise", t.file, t.header[other],
+			l.fail(optionError("Columns", "%s has a column %q beside %q: call one of them otherwise", t.File, t.header[other],
 				t.header[i]))
 		}
 		t.header[i], t.places = roleWeight, nil
@@ -164,11 +166,11 @@ func (l *tableLoader) rolesOfEdges(t *table) {
 	delete(t.roles, roleWeight)
 	switch {
 	case slices.Contains(ends[:], -1):
-		l.fail(wrong(t.file, 1, "", "call them source and target", "it has no two columns for the ends of edges; %s",
+		l.fail(option.At(t.File, 1, "", "call them source and target", "it has no two columns for the ends of edges; %s",
 			suggestion(roleSource, t.header)))
 	case guessed && len(t.header) > 2:
 		l.warn("%s: the columns %q and %q are taken for the ends of edges, being the first; {columns} names "+
-			"others, as source=NAME,target=NAME", t.file, abbreviate(t.header[ends[0]]), abbreviate(t.header[ends[1]]))
+			"others, as source=NAME,target=NAME", t.File, abbreviate(t.header[ends[0]]), abbreviate(t.header[ends[1]]))
 	}
 }
 

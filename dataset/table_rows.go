@@ -1,5 +1,7 @@
 package dataset
 
+import "github.com/blockbp/blockbp/internal/option"
+
 import (
 	"cmp"
 	"fmt"
@@ -33,17 +35,17 @@ func (l *tableLoader) readNodes(g *tableGraph) {
 		line := int(t.lines[r])
 		l.checkName(g, g.names[r], line)
 		g.byName[g.names[r]] = int32(r)
-		g.labels = append(g.labels, l.labels.see(t.file, line, t.cell(cells, roleLabel)))
+		g.labels = append(g.labels, l.labels.see(t.File, line, t.cell(cells, roleLabel)))
 		g.splits = append(g.splits, unique.Make(t.cell(cells, roleSplit)).Value()) // one copy of each
 	}
 	if len(t.rows) == 0 {
-		t.add(0, "", "", "there are no nodes")
+		t.Add(0, "", "", "there are no nodes")
 	}
 	if l.o.NoLabels {
 		l.skip(g.labels)
 	}
 	g.features = l.featuresOf(t, l.rules.Nodes, l.bias())
-	l.fail(t.errors()...)
+	l.fail(t.Errors()...)
 }
 
 // checkName checks that a node has a name, which none before has.
@@ -51,12 +53,12 @@ func (l *tableLoader) checkName(g *tableGraph, name string, line int) {
 	t, remedy := g.nodes, "keep one row for every node"
 	place := abbreviate(t.header[t.roles[roleID]])
 	if name == "" {
-		t.add(line, place, "give it one that no other node has, or leave the row out", "the node has no identifier")
+		t.Add(line, place, "give it one that no other node has, or leave the row out", "the node has no identifier")
 	} else if before, twice := g.byName[name]; twice {
 		if !t.plain && len(l.o.given(roleID)) == 0 { // another column may identify nodes
 			remedy += ", say by {columns=id=NAME} which column identifies the nodes, or write a pair of tables for each graph"
 		}
-		t.add(line, place, remedy, "node %q is on line %d already", abbreviate(name), t.lines[before])
+		t.Add(line, place, remedy, "node %q is on line %d already", abbreviate(name), t.lines[before])
 	}
 }
 
@@ -127,7 +129,7 @@ func (l *tableLoader) readEdges(g *tableGraph) {
 	if g.topology, err = graph.FromEdges(len(g.names), e.u, e.v); turned != nil {
 		l.turned[g.topology] = turned
 	}
-	l.fail(append(t.errors(), ofFile(t.file, err))...)
+	l.fail(append(t.Errors(), option.OfFile(t.File, err))...)
 	t.rows, g.nodes.rows = nil, nil // no longer needed
 }
 
@@ -157,7 +159,7 @@ func (l *tableLoader) joinRows(g *tableGraph) *edgeRows {
 			if before := e.rows[first]; slices.ContainsFunc(l.rules.Edges, func(c column) bool {
 				return cells[t.column(c.Name)] != t.rows[before][t.column(c.Name)]
 			}) {
-				t.add(line, "", "a network has one edge for two nodes: make one row of such rows, such as their sum, by groupby "+
+				t.Add(line, "", "a network has one edge for two nodes: make one row of such rows, such as their sum, by groupby "+
 					"of pandas, or give both the same features", "it joins the nodes of line %d again, with other features",
 					t.lines[before])
 			}
@@ -166,12 +168,12 @@ func (l *tableLoader) joinRows(g *tableGraph) *edgeRows {
 	u, v := t.header[t.roles[roleSource]], t.header[t.roles[roleTarget]]
 	_, known := g.byName[u]
 	if _, both := g.byName[v]; known && both {
-		t.list, t.more = []error{wrong(t.file, 1, "", "put a line with the names of the columns first, such as source and "+
+		t.List, t.More = []error{option.At(t.File, 1, "", "put a line with the names of the columns first, such as source and "+
 			"target", "the header is missing: the first line joins the nodes %q and %q", abbreviate(u), abbreviate(v))}, 0
 	}
 	tell := func(what string, lines []int) {
 		if len(lines) > 0 {
-			l.warn("%s:%d: "+what+" is left out (%d in all)", t.file, lines[0], len(lines))
+			l.warn("%s:%d: "+what+" is left out (%d in all)", t.File, lines[0], len(lines))
 		}
 	}
 	tell("an edge from a node to itself", loops)
@@ -183,11 +185,11 @@ func (l *tableLoader) joinRows(g *tableGraph) *edgeRows {
 func (g *tableGraph) end(line int, cells []string, role string) (node int32, known bool) {
 	t := g.edges
 	name, place := cells[t.roles[role]], abbreviate(t.header[t.roles[role]])
-	if node, known = g.byName[name]; known || t.over() {
+	if node, known = g.byName[name]; known || t.Over() {
 		return node, known
 	}
 	if name == "" {
-		t.add(line, place, "fill in the identifier of a node, or leave the row out", "the cell is empty, and names no node")
+		t.Add(line, place, "fill in the identifier of a node, or leave the row out", "the cell is empty, and names no node")
 		return 0, false
 	}
 	remedy := "give the node a row there, or leave this row out; {columns=id=NAME} says which column identifies nodes, " +
@@ -197,7 +199,7 @@ func (g *tableGraph) end(line int, cells []string, role string) (node int32, kno
 		remedy = fmt.Sprintf("%q is one: write identifiers that are numbers as whole numbers with the same leading "+
 			"zeros in both tables", g.names[i])
 	}
-	t.add(line, place, remedy, "there is no node %q in %s", abbreviate(name), g.nodes.file)
+	t.Add(line, place, remedy, "there is no node %q in %s", abbreviate(name), g.nodes.File)
 	return 0, false
 }
 

@@ -1,5 +1,7 @@
 package dataset
 
+import "github.com/blockbp/blockbp/internal/option"
+
 import (
 	"cmp"
 	"context"
@@ -191,7 +193,7 @@ func (l *textLoader) unlabelled(f *textFile) bool {
 }
 
 // emit gives the attributes of a token, and reports what is wrong with one.
-func (l *textLoader) emit(p *problems, s *sentence, i int, use func(name []byte, value float64)) {
+func (l *textLoader) emit(p *option.Problems, s *sentence, i int, use func(name []byte, value float64)) {
 	if l.rules.Form != textAttributes {
 		columnAttributes(s, i, use)
 		return
@@ -203,7 +205,7 @@ func (l *textLoader) emit(p *problems, s *sentence, i int, use func(name []byte,
 		}
 		name, value, problem := splitAttribute(field, buffer)
 		if problem != "" {
-			p.add(int(s.lines[i]), "", "", "%s", problem)
+			p.Add(int(s.lines[i]), "", "", "%s", problem)
 			continue
 		}
 		buffer = name
@@ -270,7 +272,7 @@ func (l *textLoader) chooseAttributes() {
 
 // read reads the sentences of a file.
 func (l *textLoader) read(f *textFile) {
-	p := &problems{file: f.path}
+	p := &option.Problems{File: f.path}
 	base := strings.TrimSuffix(filepath.Base(f.path), filepath.Ext(f.path))
 	bare, columns := l.unlabelled(f), l.rules.Columns-l.rules.Skip+f.skip
 	if bare && !l.o.NoLabels {
@@ -282,7 +284,7 @@ func (l *textLoader) read(f *textFile) {
 		t := textSentence{name: fmt.Sprintf("%s-%d", base, l.numbered[base]), path: f.path, lines: slices.Clone(s.lines)}
 		for i, fields := range s.tokens {
 			if n := len(fields); l.rules.Form != textAttributes && n != columns && !bare {
-				p.add(int(s.lines[i]), "", "separate columns alike on every line, and sentences by an empty line",
+				p.Add(int(s.lines[i]), "", "separate columns alike on every line, and sentences by an empty line",
 					"the number of columns is %d, want %d: the token first, the label last", n, columns)
 				continue
 			}
@@ -294,7 +296,7 @@ func (l *textLoader) read(f *textFile) {
 			}
 			t.texts = append(t.texts, text)
 		}
-		if len(p.list) > 0 && l.rules.Form != textAttributes {
+		if len(p.List) > 0 && l.rules.Form != textAttributes {
 			return
 		}
 		for i, told := range s.tokens {
@@ -317,7 +319,7 @@ func (l *textLoader) read(f *textFile) {
 		l.warn("%s: the model knows none of the attributes, and all tokens look alike to it; are they those that it "+
 			"learned from?", f.path)
 	}
-	l.fail(p.errors()...)
+	l.fail(p.Errors()...)
 	if l.o.Recipe == nil || l.o.Learning {
 		f.text = "" // no longer needed
 	}
@@ -340,7 +342,7 @@ func (l *textLoader) finish() {
 	}
 	of := l.numberLabels(&l.labels, l.set.Schema.NodeTypes[0].States)
 	for i := range l.sentences {
-		if len(l.problems) < mostPerFile {
+		if len(l.problems) < option.MostPerFile {
 			l.build(&l.sentences[i], of)
 		}
 	}
@@ -386,7 +388,7 @@ func (l *textLoader) build(t *textSentence, of []int32) {
 	t.rows = nil // no longer needed
 	features, wrong := rows.features(dim)
 	if err = cmp.Or(err, wrong); err != nil {
-		l.fail(ofFile(t.path, err))
+		l.fail(option.OfFile(t.path, err))
 		return
 	}
 	spec := crf.InstanceSpec{Name: t.name, Graph: g, NodeFeat: []crf.Features{features},
