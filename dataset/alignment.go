@@ -6,37 +6,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 )
 
 // Alignments of sequences: FASTA, with A2M and A3M, whose lower-case letters and points are insertions, and rows of
 // letters alone.
-
-// Alphabets, with the gap last, which other letters are taken for as well.
-const (
-	gap        = "-"
-	aminoAcids = "ARNDCQEGHILKMFPSTWYV" + gap
-)
-
-var alphabets = []string{"ACGT" + gap, "ACGU" + gap, aminoAcids}
 
 // Values of Options.SampleWeights, beside columns.
 const (
 	noWeights       = "none"
 	defaultIdentity = 0.8
 )
-
-// isAlignment knows FASTA by its first line, and rows of letters of one length by all that were looked at.
-func (p *peek) isAlignment() bool {
-	if strings.HasPrefix(p.start, ">") {
-		return true
-	}
-	const least = 10 // sites; words are shorter
-	letters := func(c rune) bool { return !strings.ContainsRune(aminoAcids+"BJOUXZ*", c) }
-	return len(p.lines) > 1 && len(p.lines[0]) >= least && !slices.ContainsFunc(p.lines, func(line string) bool {
-		return len(line) != len(p.lines[0]) || strings.ContainsFunc(line, letters)
-	})
-}
 
 // readAlignment makes samples of sequences.
 func (p *sampleReader) readAlignment(data []byte) {
@@ -77,38 +56,6 @@ func (p *sampleReader) readAlignment(data []byte) {
 		p.note("%d letters are none of %s, and count as gaps", others, alphabet)
 	}
 	p.weighSequences(rows)
-}
-
-// sequences are those of an alignment without insertions, and the lines on which they begin.
-func sequences(text string) (rows []string, lines []int) {
-	line, separator := 1, "\n"
-	fasta := strings.HasPrefix(text, ">")
-	if fasta {
-		separator = "\n>"
-	}
-	for record := range strings.SplitSeq(text, separator) {
-		row := record
-		if fasta {
-			_, row, _ = strings.Cut(record, "\n")
-		}
-		if row = strings.Join(strings.Fields(row), ""); row != "" || fasta {
-			rows, lines = append(rows, row), append(lines, line)
-		}
-		line += 1 + strings.Count(record, "\n")
-	}
-	insertions := slices.ContainsFunc(rows, func(row string) bool { return strings.ContainsFunc(row, unicode.IsUpper) })
-	for i, row := range rows {
-		if !insertions {
-			row = strings.ToUpper(row)
-		}
-		rows[i] = strings.Map(func(c rune) rune {
-			if c == '.' || c == '*' || c >= 'a' && c <= 'z' {
-				return -1
-			}
-			return c
-		}, row)
-	}
-	return rows, lines
 }
 
 // weighSequences counts a sequence as one of so many that are as much alike as an identity says.

@@ -40,13 +40,6 @@ func where(e *option.Error) string {
 	return strings.TrimSuffix(text, ", ")
 }
 
-// optionError is an option that cannot be used with these data.
-func optionError(name, format string, arguments ...any) *option.Error {
-	e := option.At("", 0, "", "", format, arguments...)
-	e.Option = name
-	return e
-}
-
 // arrayError is what keeps a file of one array from being read.
 func arrayError(path string, err error) error {
 	e := npy.Located("", err)

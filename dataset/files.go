@@ -107,16 +107,3 @@ func naturalCompare(a, b string) int {
 
 // digits is how many of them s begins with.
 func digits(s string) int { return len(s) - len(strings.TrimLeft(s, "0123456789")) }
-
-// suggestion names the candidate nearest to name, for the end of an error
-// message, or lists the first where none is near.
-func suggestion(name string, candidates []string) string {
-	if best := option.Nearest(name, candidates); best != "" {
-		return fmt.Sprintf("did you mean %q?", best)
-	}
-	var list []string
-	for _, c := range candidates {
-		list = append(list, fmt.Sprintf("%q", abbreviate(c)))
-	}
-	return "there are " + firstFew(list)
-}

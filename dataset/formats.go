@@ -21,8 +21,10 @@ import (
 // There is one list of the formats that people keep data in, for all verbs. Of a format that is not read the list
 // tells how to turn it into one that is.
 
-// kindNetwork is the kind of networks with explicit tables, which verbs of inference read.
-const kindNetwork = "network"
+// lineAt returns the line, from 1, of the byte at offset.
+func lineAt(data []byte, offset int) int {
+	return 1 + bytes.Count(data[:max(0, min(offset, len(data)))], []byte("\n"))
+}
 
 // format is one of the list.
 type format struct {
@@ -44,14 +46,14 @@ var formats = []format{
 		`numpy.savetxt("edges.csv", numpy.transpose(s.triu(s.load_npz(sys.argv[1]), 1).nonzero()), ` + edgeHeader},
 	{"a network", kindNetwork, ".uai .bif theta", (*peek).isNetwork,
 		"it has neither labels nor features; ask for its marginals with blockbp infer FILE --task MAR"},
-	{"a file of arrays", KindNPZ, ".npz", nil, "give it to train, with labels and edges"},
+	{"a file of arrays", kindNPZ, ".npz", nil, "give it to train, with labels and edges"},
 	{"a list of files", "", ".list", (*peek).isList, "give the files that it names, in a shell $(cat LIST)"},
 	{"a compressed file", "", ".gz .bz2 .xz .zst .zip", nil, "unpack it"},
 	{"a model", "", ".safetensors", nil, "name it with -m"},
 	{"a table of tokens", "", "", (*peek).isTokenTable, asTaggedText + `, as by python3 -c 'import csv, sys; ` +
 		`_, *t = csv.reader(open(sys.argv[1], encoding="ENCODING", errors="replace"), delimiter="MARK"); b = t[0][0]; ` +
 		`[(print("\n" * (r[0] not in ("", b)) + "\t".join(r[1:])), b := r[0] or b) for r in t if any(r)]' FILE > STEM.conll`},
-	{"a table", KindGraph, "", (*peek).isTable, ""},
+	{"a table", kindGraph, "", (*peek).isTable, ""},
 	{"an alignment of sequences", "", "", (*peek).isAlignment,
 		"learn its couplings by {model!blockbp train --model potts} FILE"},
 	{"a picture", "", strings.Join(pictureSuffixes, " "), nil,
@@ -75,7 +77,7 @@ var formats = []format{
 			"edges=…, node_features=…)"},
 	{"a list of neighbours", "", ".adjlist", nil, `python3 -c 'import networkx as n, sys; ` +
 		`n.write_edgelist(n.read_adjlist(sys.argv[1]), "graph.edgelist", data=False)' FILE`},
-	{edgeList, KindGraph, "", (*peek).isEdgeList, ""},
+	{edgeList, kindGraph, "", (*peek).isEdgeList, ""},
 	{"text of words with tags behind them", "", "", (*peek).isWordTags, `write a word and its tag on each line: ` +
 		`awk '{for (i = 1; i <= NF; i++) {n = match($i, /[MARK][^MARK]*$/); ` +
 		`print substr($i, 1, n - 1) "\t" substr($i, n + 1)}; print ""}' FILE > STEM.conll`},
@@ -85,7 +87,7 @@ var formats = []format{
 	{"text as MALLET's SimpleTagger reads it", "", "", (*peek).isMallet, `write labels first and tabs between: ` +
 		`awk '!NF {print; next} {s = ""; for (i = 1; i < NF; i++) s = s "\t" $i; gsub(/:/, "\\:", s); print $NF s}' ` +
 		`FILE > STEM.crfsuite`},
-	{"tagged text", KindText, "", (*peek).isText, "give it to train"},
+	{"tagged text", kindText, "", (*peek).isText, "give it to train"},
 }
 
 const (
@@ -282,6 +284,8 @@ func isNumber(text string) bool {
 	_, err := numeric.ParseDecimal(text)
 	return err == nil
 }
+
+func isNoNumber(text string) bool { return !isNumber(text) }
 
 func isIndex(text string) bool {
 	_, err := strconv.ParseUint(text, 10, 63)

@@ -1,7 +1,5 @@
 package dataset
 
-import "github.com/blockbp/blockbp/internal/option"
-
 import (
 	"errors"
 	"io/fs"
@@ -13,6 +11,7 @@ import (
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/memory"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/stretch"
 )
 
@@ -22,7 +21,6 @@ const superpixelsFolder, featuresFolder = "superpixels", "features"
 
 // Folders of an image folder: the usual ones, and those of PASCAL VOC.
 var (
-	imagesFolders = []string{"images", "JPEGImages"}
 	labelsFolders = []string{"labels", "SegmentationClass"}
 )
 
@@ -112,9 +110,6 @@ func folderOf(folder, asked string, usual ...string) string {
 	there := slices.IndexFunc(usual, func(name string) bool { return isFolder(filepath.Join(folder, name)) })
 	return filepath.Join(folder, usual[max(there, 0)])
 }
-
-// pictureSuffixes are those of pictures to be read.
-var pictureSuffixes = []string{".jpg", ".jpeg", ".png"}
 
 // idOf is what a picture is called: its file without a suffix.
 func idOf(picture string) string {

@@ -29,9 +29,9 @@ const sayHidden = `write "hidden_labels": true into ` + ManifestName
 // numbered are labels that are numbers, as an array of the data has them.
 type numbered struct {
 	labels []int32
-	typeOf func(s int) int              // of nodes
+	typeOf func(s int) int                            // of nodes
 	place  func(e *option.Error, s int) *option.Error // puts the place of a label into an error
-	hides  string                       // a label: -1, or 255 in a picture, where it says nothing of spins
+	hides  string                                     // a label: -1, or 255 in a picture, where it says nothing of spins
 }
 
 // labelCounts says how often each label occurs, where labels are numbers.

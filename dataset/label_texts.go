@@ -1,7 +1,5 @@
 package dataset
 
-import "github.com/blockbp/blockbp/internal/option"
-
 import (
 	"cmp"
 	"math"
@@ -11,6 +9,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/numeric"
+	"github.com/blockbp/blockbp/internal/option"
 )
 
 const (
@@ -183,8 +182,6 @@ func (t *labelTexts) likeMissing() string {
 	}
 	return t.texts[i]
 }
-
-func isNoNumber(text string) bool { return !isNumber(text) }
 
 // numberLabels returns the state of every label that occurs, −1 for hidden ones, and for rare tags that a model does
 // not know.

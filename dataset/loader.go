@@ -13,7 +13,6 @@ import (
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/memory"
-	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/parallel"
 )
@@ -283,14 +282,4 @@ func (l *loader) allow(file, what string, bytes float64, cause func() string) {
 		}
 		l.fail(option.OfFile(file, err))
 	}
-}
-
-// tooLarge says what is wrong with a feature that is finite and yet too large to work with, and what to do; "" for all
-// others.
-func tooLarge(v float64) string {
-	if math.Abs(v) <= numeric.Largest || math.IsInf(v, 0) || math.IsNaN(v) {
-		return ""
-	}
-	return fmt.Sprintf("feature is %v, want 0, or a magnitude of %s; rescale the features, for example to a standard "+
-		"deviation of 1", v, numeric.Range)
 }

@@ -192,20 +192,6 @@ func manifestError(path string, data []byte, err error) error {
 var jsonNames = map[reflect.Kind]string{reflect.Slice: "a list", reflect.Struct: "an object",
 	reflect.Int: "a whole number", reflect.Bool: "true or false"}
 
-// lineAt returns the line, from 1, of the byte at offset.
-func lineAt(data []byte, offset int) int {
-	return 1 + bytes.Count(data[:max(0, min(offset, len(data)))], []byte("\n"))
-}
-
-// abbreviate shortens text for a message.
-func abbreviate(text string) string {
-	const most = 40
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "…"
-	}
-	return option.Literal(text)
-}
-
 // directed reports whether it says that edges are.
 func (m *Manifest) directed() bool { return m.Directed != nil && *m.Directed }
 

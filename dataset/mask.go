@@ -1,7 +1,5 @@
 package dataset
 
-import "github.com/blockbp/blockbp/internal/option"
-
 import (
 	"fmt"
 	"maps"
@@ -9,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/option"
 )
 
 // forbid puts what the manifest at path forbids into a schema made for training data: into each type what it has of

@@ -1,12 +1,11 @@
 package dataset
 
-import "github.com/blockbp/blockbp/internal/option"
-
 import (
 	"io"
 	"path/filepath"
 
 	"github.com/blockbp/blockbp/internal/fileio"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/uai"
 	"github.com/blockbp/blockbp/mrf"
 )

@@ -1,7 +1,5 @@
 package dataset
 
-import "github.com/blockbp/blockbp/internal/option"
-
 import (
 	"cmp"
 	"context"
@@ -11,6 +9,7 @@ import (
 
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/npy"
+	"github.com/blockbp/blockbp/internal/option"
 )
 
 // Arrays are the arrays of an instance, for an instance file or as they are. Only

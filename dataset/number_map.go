@@ -1,7 +1,5 @@
 package dataset
 
-import "github.com/blockbp/blockbp/internal/option"
-
 import (
 	"bytes"
 	"cmp"
@@ -15,6 +13,7 @@ import (
 
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/npy"
+	"github.com/blockbp/blockbp/internal/option"
 )
 
 // voidLabel is the value of unlabelled pixels in label maps saved as pictures.

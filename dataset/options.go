@@ -18,8 +18,6 @@ const (
 	KindText   = "text"   // tagged sentences, a line for each token
 )
 
-var kinds = []string{KindNPZ, KindImages, KindGraph, KindText}
-
 // Defaults of Options.
 const (
 	DefaultBins       = 10 // as in the paper

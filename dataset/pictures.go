@@ -1,13 +1,16 @@
 package dataset
 
-import "github.com/blockbp/blockbp/internal/option"
-
 import (
 	"bytes"
 	"fmt"
 	"image"
 	"image/draw"
-	_ "image/jpeg" // pictures
+
+	"github.com/blockbp/blockbp/internal/option"
+
+	_ "image/jpeg"
+
+	// pictures
 	_ "image/png"
 	"strings"
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"math"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,26 +33,6 @@ type samples struct {
 // readsSamples reports whether tables are samples: every node and edge has weights of its own, which nodes of a graph
 // table cannot have.
 func (o *Options) readsSamples() bool { return o.Untied || o.Recipe != nil && o.Recipe.Untied }
-
-// isSamples reports whether a file can be samples, by its name, or what it begins with.
-func isSamples(path string) bool {
-	p := newPeek(path)
-	return slices.Contains(tableExtensions, p.extension) || p.isAlignment() || p.isRows()
-}
-
-// isPairs reports whether a file names pairs of nodes, which the samples beside it are joined by.
-func isPairs(path string) bool { return isEdgesTable(filepath.Base(path)) || isEdgeList(path) }
-
-// edgesBeside finds edges.csv or edges.tsv beside a file of samples, unless they are of nodes there; "": none is.
-func edgesBeside(samples string) string {
-	for _, extension := range tableExtensions {
-		pair := pairOf(filepath.Join(filepath.Dir(samples), edgesStem+extension))
-		if isTable(pair.edges) && !isTable(pair.nodes) && pair.edges != samples {
-			return pair.edges
-		}
-	}
-	return ""
-}
 
 // openSamples reads a file of samples, and the table of their edges, if there is one.
 func (l *npzLoader) openSamples(r *opened, path string) []*npzContents {

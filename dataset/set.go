@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"io"
 	"slices"
 	"sync"
 
@@ -58,6 +59,11 @@ func (s *Set) Close() {
 	}
 	s.files = nil
 }
+
+// WriteTags writes the tagged text that a set was read from for a model, with a tag for each token [sentence][token]:
+// in a column behind the others; in CoNLL-U in that of labels, with the one that it had as Gold=LABEL among what else
+// is known; in text of attributes alone. All other lines stay as they are.
+func (s *Set) WriteTags(w io.Writer, tags [][]string) error { return writeTags(w, s.texts, tags) }
 
 // ImageSource is the picture behind an instance of an image folder. Node r*Width+c is the pixel in row r and column c.
 type ImageSource struct {

@@ -1,7 +1,5 @@
 package dataset
 
-import "github.com/blockbp/blockbp/internal/option"
-
 import (
 	"cmp"
 	"fmt"
@@ -13,6 +11,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/numeric"
+	"github.com/blockbp/blockbp/internal/option"
 )
 
 const (
@@ -40,10 +39,6 @@ type column struct {
 	Other   bool `json:"other,omitempty"`
 	Missing bool `json:"missing,omitempty"`
 }
-
-// listColumn is what a column of lists of features is called. An empty list has none; "?" stands for one that is not
-// known.
-const listColumn = "features"
 
 // size is the number of features that a column makes.
 func (c *column) size() int {

@@ -1,18 +1,17 @@
 package dataset
 
-import "github.com/blockbp/blockbp/internal/option"
-
 import (
 	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/option"
 )
 
 // separators are what columns of a table with a header may be separated by.
@@ -45,7 +44,7 @@ func readPlain(path string, data []byte) *table {
 		if x, err := strconv.Atoi(cells[1]); err != nil {
 			t.Add(int(t.lines[i]), "", "begin the line with # if it is a header", "label is %q, want the number of a state, "+
 				"or -1 for none", abbreviate(cells[1]))
-		} else if x == crf.Unobserved {
+		} else if x == -1 {
 			cells[1] = ""
 		}
 	}
@@ -212,3 +211,70 @@ func (t *table) column(names ...string) int {
 func missingCell(cell string) bool {
 	return slices.Contains([]string{"", "?", "na", "n/a", "#n/a", "<na>", "nan", "null"}, strings.ToLower(cell))
 }
+
+// isPlain reports whether a table of nodes has no header: it is tsv, and the second of its first cells, of at most
+// four, is a label that is a number.
+func isPlain(path string, data []byte) bool {
+	for line := range bytes.Lines(data) {
+		cells := trimmed(strings.Split(string(line), "\t"))
+		if n := len(cells); strings.Join(cells, "") != "" && line[0] != '#' {
+			return filepath.Ext(path) == tableExtensions[0] && n > 1 && n <= len(plainNodes) && isNumber(cells[1])
+		}
+	}
+	return false
+}
+
+// take returns the elements of a slice at these places, all as they stand where it is nil.
+func take[T any](list []T, at []int32) []T {
+	if at == nil {
+		return list
+	}
+	taken := make([]T, len(at))
+	for i, k := range at {
+		taken[i] = list[k]
+	}
+	return taken
+}
+
+// cell is that of a role in a row; "" where no column has it.
+func (t *table) cell(cells []string, role string) string {
+	if i := t.roles[role]; i >= 0 {
+		return cells[i]
+	}
+	return ""
+}
+
+// noEnds are the ends where there are none.
+var noEnds = [2]int{-1, -1}
+
+// usualEnds finds two columns with the usual names of ends.
+func (t *table) usualEnds() [2]int {
+	for _, pair := range endNames {
+		if ends := [2]int{t.column(pair[0]), t.column(pair[1])}; ends[0] >= 0 && ends[1] >= 0 {
+			return ends
+		}
+	}
+	return noEnds
+}
+
+// Roles that Options.Columns can give to columns.
+const (
+	roleID     = "id"
+	roleLabel  = "label"
+	roleSplit  = "split"
+	roleSource = "source"
+	roleTarget = "target"
+	roleWeight = "weight"
+	roleText   = "text"
+	roleIgnore = "ignore"
+)
+
+var (
+	// endNames are names of the two ends of edges.
+	endNames = [][2]string{{"source", "target"}, {"from", "to"}, {"src", "dst"}, {"u", "v"}, {"source_id", "target_id"},
+		{"node1", "node2"}, {"id1", "id2"}}
+)
+
+// listColumn is what a column of lists of features is called. An empty list has none; "?" stands for one that is not
+// known.
+const listColumn = "features"

@@ -1,24 +1,12 @@
 package dataset
 
-import "github.com/blockbp/blockbp/internal/option"
-
 import (
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
-)
 
-// Roles that Options.Columns can give to columns.
-const (
-	roleID     = "id"
-	roleLabel  = "label"
-	roleSplit  = "split"
-	roleSource = "source"
-	roleTarget = "target"
-	roleWeight = "weight"
-	roleText   = "text"
-	roleIgnore = "ignore"
+	"github.com/blockbp/blockbp/internal/option"
 )
 
 var roles = []string{roleID, roleLabel, roleSplit, roleSource, roleTarget, roleWeight, roleText, roleIgnore}
@@ -27,9 +15,6 @@ var roles = []string{roleID, roleLabel, roleSplit, roleSource, roleTarget, roleW
 var (
 	idNames    = []string{"id", "node", "node_id", "nodeid", "identifier", "name"}
 	labelNames = []string{"label", "labels", "class"}
-	// endNames are names of the two ends of edges.
-	endNames = [][2]string{{"source", "target"}, {"from", "to"}, {"src", "dst"}, {"u", "v"}, {"source_id", "target_id"},
-		{"node1", "node2"}, {"id1", "id2"}}
 )
 
 // given returns the columns that the option Columns gives a role.
@@ -172,19 +157,6 @@ func (l *tableLoader) rolesOfEdges(t *table) {
 		l.warn("%s: the columns %q and %q are taken for the ends of edges, being the first; {columns} names "+
 			"others, as source=NAME,target=NAME", t.File, abbreviate(t.header[ends[0]]), abbreviate(t.header[ends[1]]))
 	}
-}
-
-// noEnds are the ends where there are none.
-var noEnds = [2]int{-1, -1}
-
-// usualEnds finds two columns with the usual names of ends.
-func (t *table) usualEnds() [2]int {
-	for _, pair := range endNames {
-		if ends := [2]int{t.column(pair[0]), t.column(pair[1])}; ends[0] >= 0 && ends[1] >= 0 {
-			return ends
-		}
-	}
-	return noEnds
 }
 
 // features returns the names of the columns of a table that have no role, and are not to be ignored.

@@ -1,7 +1,5 @@
 package dataset
 
-import "github.com/blockbp/blockbp/internal/option"
-
 import (
 	"cmp"
 	"fmt"
@@ -10,6 +8,7 @@ import (
 	"unique"
 
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/option"
 )
 
 // Graph tables are sets of nodes and edges: the order of rows, and which end of an edge without direction comes first,
@@ -62,14 +61,6 @@ func (l *tableLoader) checkName(g *tableGraph, name string, line int) {
 	}
 }
 
-// cell is that of a role in a row; "" where no column has it.
-func (t *table) cell(cells []string, role string) string {
-	if i := t.roles[role]; i >= 0 {
-		return cells[i]
-	}
-	return ""
-}
-
 // rowsInOrder returns the rows of a table of nodes in the order of their names; nil where they stand in order.
 func rowsInOrder(names []string) []int32 {
 	if slices.IsSortedFunc(names, naturalCompare) {
@@ -96,18 +87,6 @@ func inverse(order []int32) []int32 {
 		place[r] = int32(i)
 	}
 	return place
-}
-
-// take returns the elements of a slice at these places, all as they stand where it is nil.
-func take[T any](list []T, at []int32) []T {
-	if at == nil {
-		return list
-	}
-	taken := make([]T, len(at))
-	for i, k := range at {
-		taken[i] = list[k]
-	}
-	return taken
 }
 
 // edgeRows is the edges of a table without loops and repetitions.

@@ -1,17 +1,15 @@
 package dataset
 
-import "github.com/blockbp/blockbp/internal/option"
-
 import (
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/google/go-cmp/cmp"
 )
 
 const someNodes = "#node\tlabel(-1=none)\tsplit\tsparse_features\n" +

@@ -1,7 +1,5 @@
 package dataset
 
-import "github.com/blockbp/blockbp/internal/option"
-
 import (
 	"cmp"
 	"context"
@@ -11,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/parallel"
 )
 
@@ -50,21 +49,6 @@ func (r *textRecipe) split(fields []string) (told []string, label string) {
 	}
 	return fields, ""
 }
-
-// textExtensions are those of tagged text. Names with one of plainExtensions tell nothing.
-var (
-	textExtensions  = []string{".conll", ".conllu", crfsuiteExtension, ".iob", ".bio"}
-	plainExtensions = []string{"", ".txt", ".data", ".train", ".dev", ".test"}
-)
-
-// tabbedTextExtension is of tables and of tagged text, and crfsuiteExtension of text with attributes.
-const (
-	tabbedTextExtension = ".tsv"
-	crfsuiteExtension   = ".crfsuite"
-)
-
-// fewEnds is how often lines end before an empty one, or the end, where that may be by chance.
-const fewEnds = 2
 
 // textLoader turns files of tagged text into a set: an instance for each sentence.
 type textLoader struct {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -181,12 +182,10 @@ func (f *textFile) isCoNLLU() bool {
 	return f.tabs && f.usual == columnsOfCoNLLU && (f.number == "1" || strings.HasPrefix(f.number, "1-"))
 }
 
-// WriteTags writes the tagged text that a set was read from for a model, with a tag for each token [sentence][token]:
-// in a column behind the others; in CoNLL-U in that of labels, with the one that it had as Gold=LABEL among what else
-// is known; in text of attributes alone. All other lines stay as they are.
-func (s *Set) WriteTags(w io.Writer, tags [][]string) error {
+// writeTags writes tagged texts with other tags; see Set.WriteTags.
+func writeTags(w io.Writer, texts []*textFile, tags [][]string) error {
 	out, last := bufio.NewWriter(w), "" // which keeps its error
-	for _, f := range s.texts {
+	for _, f := range texts {
 		if strings.Trim(last, blanks) != "" {
 			_ = out.WriteByte('\n')
 		}
@@ -322,4 +321,14 @@ func shape(word string) string {
 		last = c
 	}
 	return b.String()
+}
+
+// tooLarge says what is wrong with a feature that is finite and yet too large to work with, and what to do; "" for all
+// others.
+func tooLarge(v float64) string {
+	if math.Abs(v) <= numeric.Largest || math.IsInf(v, 0) || math.IsNaN(v) {
+		return ""
+	}
+	return fmt.Sprintf("feature is %v, want 0, or a magnitude of %s; rescale the features, for example to a standard "+
+		"deviation of 1", v, numeric.Range)
 }
