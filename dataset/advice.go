@@ -55,7 +55,7 @@ func (l *loader) advise() {
 	}
 	if len(never) > 0 {
 		verb := map[bool]string{true: "occurs", false: "occur"}[len(never) == 1]
-		l.warn("%s never %s among the labels: %s", firstFew(never), verb, avoided)
+		l.warn("%s never %s among the labels: %s", option.FirstFew(never), verb, avoided)
 	}
 }
 

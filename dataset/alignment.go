@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/blockbp/blockbp/internal/option"
 )
 
 // Alignments of sequences: FASTA, with A2M and A3M, whose lower-case letters and points are insertions, and rows of
@@ -67,7 +69,7 @@ func (p *sampleReader) weighSequences(rows []string) {
 	if x, err := strconv.ParseFloat(asked, 64); err == nil && x > 0 && x <= 1 {
 		identity = x
 	} else if asked != "" {
-		p.Keep(optionError("SampleWeights", "%q: want an identity of sequences, more than 0 to 1, or %s", asked, noWeights))
+		p.Keep(option.Wrong("SampleWeights", "%q: want an identity of sequences, more than 0 to 1, or %s", asked, noWeights))
 		return
 	}
 	sites := len(rows[0])

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/option"
 )
 
@@ -16,14 +17,14 @@ import (
 // of samples.
 func kindOf(paths []string, wanted string, samples bool) (kind string, list []error) {
 	if wanted != "" && !slices.Contains(kinds, wanted) {
-		return "", []error{optionError("Kind", "it is %q; %s", wanted, suggestion(wanted, kinds))}
+		return "", []error{option.Wrong("Kind", "it is %q; %s", wanted, option.DidYouMean(wanted, kinds))}
 	}
 	for _, path := range paths {
 		found, err := detect(path, wanted, samples)
 		switch {
 		case err != nil:
 		case wanted != "" && !slices.Contains(found, wanted):
-			err = optionError("Kind", "%s is %s data, not %s", path, strings.Join(found, " or "), wanted)
+			err = option.Wrong("Kind", "%s is %s data, not %s", path, strings.Join(found, " or "), wanted)
 		case wanted != "":
 			kind = wanted
 		case kind != "" && found[0] != kind:
@@ -99,7 +100,7 @@ func detectFolder(folder, wanted string) ([]string, error) {
 			continue
 		case name == predictionsFile && wanted == "":
 			return nil, &option.Error{File: folder, Problem: "it holds predictions", Remedy: "give the data that they are of"}
-		case strings.HasSuffix(name, ".npz"), name == edgesArray+".npy":
+		case strings.HasSuffix(name, ".npz"), name == npy.Edges+".npy":
 			kind = kindNPZ
 		case slices.Contains(imagesFolders, name) && isFolder(path): // or a link to one
 			kind = kindImages
@@ -126,7 +127,7 @@ func detectFolder(folder, wanted string) ([]string, error) {
 		return found, nil
 	case len(found) > 1:
 		return nil, &option.Error{File: folder, Problem: "it holds data of the kinds " + strings.Join(found, " and ") +
-			", such as " + firstFew(named), Remedy: "say which to read with {kind}"}
+			", such as " + option.FirstFew(named), Remedy: "say which to read with {kind}"}
 	case found[0] == kindText:
 		err = doubt(folder, others, kindText)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
+	"github.com/blockbp/blockbp/internal/printable"
 )
 
 // There is one list of the formats that people keep data in, for all verbs. Of a format that is not read the list
@@ -127,7 +128,7 @@ func (f *format) advice(p *peek) string {
 	if strings.ContainsFunc(p.header(), unicode.IsLetter) {
 		layout += ", skiprows=1"
 	}
-	return strings.NewReplacer("FILE", shellWord(p.path), "STEM", shellWord(strings.TrimSuffix(filepath.Base(p.path),
+	return strings.NewReplacer("FILE", printable.Word(p.path), "STEM", printable.Word(strings.TrimSuffix(filepath.Base(p.path),
 		filepath.Ext(p.path))), "KIND", strings.TrimPrefix(p.extension, "."), "MARK", mark, "LAYOUT", layout,
 		"ENCODING", cmp.Or(encodingOf([]byte(p.start)), "UTF-8")).Replace(f.how)
 }
@@ -191,14 +192,6 @@ func (p *peek) best() *format {
 	return &format{}
 }
 
-// shellWord is a path as a shell wants it.
-func shellWord(path string) string {
-	if strings.ContainsAny(path, " '\"$&;()*?[]<>|\\`!#~") {
-		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
-	}
-	return path
-}
-
 // encodingOf is the likeliest encoding of bytes that are not text in UTF-8, "" if they are.
 func encodingOf(data []byte) string {
 	switch {
@@ -219,8 +212,8 @@ func notText(path string, data []byte) error {
 	at := bytes.IndexFunc(data, func(r rune) bool { return r == 0 || r == utf8.RuneError })
 	return &option.Error{File: path, Line: lineAt(data, at), Problem: "it is not text in UTF-8",
 		Remedy: fmt.Sprintf("save it in UTF-8, such as by iconv -f %s -t UTF-8 %s > %s (with the name of its encoding, if "+
-			"that is another)", encodingOf(data), shellWord(path),
-			shellWord(strings.TrimSuffix(path, extension)+".utf8"+extension))}
+			"that is another)", encodingOf(data), printable.Word(path),
+			printable.Word(strings.TrimSuffix(path, extension)+".utf8"+extension))}
 }
 
 // isPrediction knows tables that predict writes, and text.

@@ -72,7 +72,7 @@ func (l *imageLoader) findFolders(folder string) (f imageFolders) {
 	switch missing := errors.Is(err, fs.ErrNotExist) && l.o.FeatureDir == ""; {
 	case r != nil && r.Colours, r == nil && missing:
 	case missing:
-		l.fail(optionError("FeatureDir", "there is no folder %s; name the folder with one ID.npy of unary features "+
+		l.fail(option.Wrong("FeatureDir", "there is no folder %s; name the folder with one ID.npy of unary features "+
 			"[h, w, d] per picture, as the model learned from", features))
 	default:
 		f.features = features
@@ -151,11 +151,11 @@ func (l *imageLoader) chosen(folder string) (pictures []string) {
 		}
 		if len(paths) != 1 {
 			p.Add(e.line, "", "an id is a file name without .jpg or .png", "%d pictures are named %q in %s, want 1",
-				len(paths), abbreviate(e.text), within)
+				len(paths), option.Abbreviate(e.text), within)
 			continue
 		}
 		if line := first[paths[0]]; line > 0 {
-			p.Add(e.line, "", "remove one of the two", "%q is listed on line %d already", abbreviate(idOf(paths[0])), line)
+			p.Add(e.line, "", "remove one of the two", "%q is listed on line %d already", option.Abbreviate(idOf(paths[0])), line)
 		}
 		first[paths[0]] = e.line
 		pictures = append(pictures, paths[0])

@@ -102,7 +102,7 @@ func (l *imageLoader) chooseStates() {
 		all := l.countLabels()
 		if l.readNames(all, len(r.States) > 0); len(r.States) == 0 {
 			r.States, r.LabelNames = l.countStates(0, all, "pixels are", "every label of every picture", " or {states}",
-				optionError("States", "there are no labels to tell the number of states; name them")),
+				option.Wrong("States", "there are no labels to tell the number of states; name them")),
 				slices.Sorted(maps.Keys(l.names))
 		}
 	}

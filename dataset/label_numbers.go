@@ -222,7 +222,7 @@ func (l *loader) readNames(all map[int]labelCounts, told bool) {
 			x, known := slices.BinarySearch(names, y)
 			if n.labels[s] = int32(x); !known {
 				l.fail(n.place(option.At("", 0, "", "learn from labels that have it, too", "label is %d, want %s (unobserved) or a "+
-					"state of the model: %s", y, n.hides, firstFew(labelTextsOf(names))), s))
+					"state of the model: %s", y, n.hides, option.FirstFew(labelTextsOf(names))), s))
 				break
 			}
 		}
@@ -247,7 +247,7 @@ func (l *loader) findNames(all map[int]labelCounts) {
 		}
 		l.names[a] = names
 		l.warn("%s, and are the names of %d states: %s; if they number states, give \"states\" in %s", why, len(names),
-			firstFew(labelTextsOf(names)), ManifestName)
+			option.FirstFew(labelTextsOf(names)), ManifestName)
 	}
 }
 

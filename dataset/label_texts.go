@@ -132,7 +132,7 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 		l.warn("the labels -1 and 1 are two states; an empty cell hides a label")
 	}
 	if mark := t.likeMissing(); mark != "" {
-		l.warn(likeMissingNote, abbreviate(mark))
+		l.warn(likeMissingNote, option.Abbreviate(mark))
 	}
 	numbers, fractions := true, false
 	for _, text := range states {
@@ -146,7 +146,7 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 		l.failAt(file, "", "fill in some", "no node has a label")
 	case n == 1:
 		l.failAt(file, "", "if there are more states, give \"states\" in "+ManifestName+" or {states}, also those called NA "+
-			"or null", "every label is %q, which tells of one state only", abbreviate(states[0]))
+			"or null", "every label is %q, which tells of one state only", option.Abbreviate(states[0]))
 	case numbers && (fractions && n > mostFractions || n > mostNumbers && fewOfState*n > 2*t.total):
 		l.failAt(file, "", remedy+", or name another column as that of labels; if not, name the states in {states}", measured,
 			t.total, n)
@@ -156,7 +156,7 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 			remedy += " {columns=label=NAME} says which is"
 		}
 		l.failAt(file, "", remedy, "%d labels have %d different texts, such as %q, and states are wanted", t.total, n,
-			abbreviate(t.texts[0]))
+			option.Abbreviate(t.texts[0]))
 	case numbers && n > manyStates && fewOfState*n > t.total:
 		l.warn(measured+"; "+remedy, t.total, n)
 	}
@@ -200,11 +200,11 @@ func (l *loader) numberLabels(t *labelTexts, states []string) []int32 {
 	}
 	of, unknown, first := make([]int32, len(t.texts)), 0, 0
 	refuse := func(i int) {
-		remedy := suggestion(t.texts[i], states)
+		remedy := option.DidYouMean(t.texts[i], states)
 		if t.texts[i] == hiddenNumber {
 			remedy = "leave the cell empty, or " + sayHidden + ", if -1 is to hide a label"
 		}
-		l.fail(t.at(i, remedy, "label is %q, which is none of the %d states", abbreviate(t.texts[i]), len(states)))
+		l.fail(t.at(i, remedy, "label is %q, which is none of the %d states", option.Abbreviate(t.texts[i]), len(states)))
 	}
 	for i, text := range t.texts {
 		x, known := number[text]
@@ -225,7 +225,7 @@ func (l *loader) numberLabels(t *labelTexts, states []string) []int32 {
 		refuse(first)
 	} else if unknown > 0 {
 		l.warn("%d of %d labels are not compared: the model has no such states, as %q of %s:%d", unknown, t.total,
-			abbreviate(t.texts[first]), t.first[first].File, t.first[first].Line)
+			option.Abbreviate(t.texts[first]), t.first[first].File, t.first[first].Line)
 	}
 	return of
 }

@@ -83,7 +83,7 @@ func (s *stateNames) UnmarshalJSON(data []byte) error {
 	switch {
 	case json.Unmarshal(data, (*[]string)(s)) == nil:
 	case json.Unmarshal(data, &count) != nil:
-		return fmt.Errorf("states is %s, want a list of names or their number", abbreviate(string(data)))
+		return fmt.Errorf("states is %s, want a list of names or their number", option.Abbreviate(string(data)))
 	case count < 1 || count > mostStates:
 		return fmt.Errorf("states is %d, want 1 to %d, or a list of names", count, mostStates)
 	default:
@@ -183,7 +183,7 @@ func manifestError(path string, data []byte, err error) error {
 		_, quoted, _ := strings.Cut(err.Error(), "unknown field ")
 		name := strings.Trim(quoted, `"`)
 		e.Line = lineAt(data, bytes.Index(data, []byte(quoted)))
-		e.Problem, e.Remedy = fmt.Sprintf("unknown field %q", name), suggestion(name, manifestFields)
+		e.Problem, e.Remedy = fmt.Sprintf("unknown field %q", name), option.DidYouMean(name, manifestFields)
 	}
 	return e
 }
@@ -228,7 +228,7 @@ func (m *Manifest) validate() string {
 		for _, end := range []string{t.U, t.V} {
 			if end != "" && !slices.Contains(nodes, end) {
 				problem = cmp.Or(problem, fmt.Sprintf("%snode type %q is not among node_types; %s", at, end,
-					suggestion(end, nodes)))
+					option.DidYouMean(end, nodes)))
 			}
 		}
 	}

@@ -27,7 +27,7 @@ func (m *Manifest) forbid(s *crf.Schema, path string) []error {
 	}
 	for n, name := range m.ForbiddenStates {
 		if !known[name] && !p.Over() {
-			p.Add(0, fmt.Sprintf("forbidden_states[%d]", n), suggestion(name, names), "no node type has a state %q", name)
+			p.Add(0, fmt.Sprintf("forbidden_states[%d]", n), option.DidYouMean(name, names), "no node type has a state %q", name)
 		}
 		for a := range s.NodeTypes {
 			if x, has := number[a][name]; has {

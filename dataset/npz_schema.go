@@ -45,7 +45,7 @@ func (l *npzLoader) typeNames(array, word string, named []string, of func(*npzIn
 func (l *npzLoader) nodeTypesOf() (types []crf.NodeType) {
 	names := l.typeNames(nodeTypesArray, "node", namesOf(l.manifest.NodeTypes), nodesOf)
 	if len(l.o.States) > 0 && len(names) > 1 && !l.o.Untied {
-		l.fail(optionError("States", "the data have %d node types; name the states of each in %s", len(names), ManifestName))
+		l.fail(option.Wrong("States", "the data have %d node types; name the states of each in %s", len(names), ManifestName))
 	}
 	for a, name := range names {
 		t := crf.NodeType{Name: name, States: l.statesOfType(a, name, len(names))}

@@ -45,7 +45,7 @@ func told(set *Set, list []error) (*Set, []error) {
 
 func open(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 	if len(paths) == 0 {
-		return nil, []error{optionError("paths", "no data are given")}
+		return nil, []error{option.Wrong("paths", "no data are given")}
 	}
 	wanted := o.Kind
 	if o.Recipe != nil && wanted == "" { // a folder may hold several kinds of data, and text look like another
@@ -59,7 +59,7 @@ func open(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 		return nil, list
 	}
 	if o.Untied && kind != KindNPZ {
-		return nil, []error{optionError("Untied", "it applies to %s data and tables of samples only, and these are of the "+
+		return nil, []error{option.Wrong("Untied", "it applies to %s data and tables of samples only, and these are of the "+
 			"kind %s", KindNPZ, kind)}
 	}
 	if err := o.validate(kind); err != nil {
@@ -79,7 +79,7 @@ func loadKind(ctx context.Context, kind string, paths []string, o *Options) (*Se
 	switch kind {
 	case KindImages:
 		if len(paths) > 1 {
-			return nil, []error{optionError("paths", "%d image folders are given, want one", len(paths))}
+			return nil, []error{option.Wrong("paths", "%d image folders are given, want one", len(paths))}
 		}
 		return loadImages(ctx, paths[0], o)
 	case KindGraph:

@@ -192,7 +192,7 @@ func (p *sampleReader) nodes(names []string) (kept []int, weights int) {
 		case name != "" && name == p.l.o.SampleWeights:
 			weights = i
 		case slices.Contains(ignored, name) && name != "", i == 0 && name == "" && last != "":
-			p.note("column %d, %q, is left out", i+1, abbreviate(name))
+			p.note("column %d, %q, is left out", i+1, option.Abbreviate(name))
 		case model == nil:
 			kept = append(kept, i)
 		}
@@ -200,7 +200,7 @@ func (p *sampleReader) nodes(names []string) (kept []int, weights int) {
 	for _, c := range model {
 		i := slices.Index(names, c.Name)
 		if kept = append(kept, i); i < 0 {
-			p.Add(1, "", suggestion(c.Name, names), "the model's column %q is missing", abbreviate(c.Name))
+			p.Add(1, "", option.DidYouMean(c.Name, names), "the model's column %q is missing", option.Abbreviate(c.Name))
 		}
 	}
 	return kept, weights
@@ -222,7 +222,7 @@ func (p *sampleReader) take(names []string, t *table) {
 		}
 		if texts[c].total == 0 && model == nil {
 			p.Add(0, "", "leave it out by {columns!--columns} ignore=NAME", "column %d, %q, has no value", i+1,
-				abbreviate(names[i]))
+				option.Abbreviate(names[i]))
 		}
 	}
 	switch {
@@ -284,8 +284,8 @@ func (p *sampleReader) number(texts []labelTexts) {
 		for x, text := range texts[c].texts {
 			of[x] = int32(slices.Index(states, text))
 			if of[x] < 0 && p.l.o.Recipe != nil && text != "0" && text != hiddenNumber {
-				p.Keep(texts[c].at(x, suggestion(text, states), "column %d has %q, which is no state of the model", c+1,
-					abbreviate(text)))
+				p.Keep(texts[c].at(x, option.DidYouMean(text, states), "column %d has %q, which is no state of the model", c+1,
+					option.Abbreviate(text)))
 			}
 		}
 		for i := c; i < len(p.labels); i += len(texts) {
@@ -317,20 +317,20 @@ func (p *sampleReader) statesOf(t *labelTexts) []string {
 		return named
 	}
 	if mark := t.likeMissing(); mark != "" {
-		p.note(likeMissingNote, abbreviate(mark))
+		p.note(likeMissingNote, option.Abbreviate(mark))
 	}
 	switch {
 	case len(states) == 1 && (states[0] == "0" || states[0] == "1"):
 		states = []string{"0", "1"}
 	case len(states) == 1:
 		p.Keep(t.at(0, "leave out the column by {columns!--columns} ignore=NAME, or name the states by {states}",
-			"all values of a column are %q, which tells of one state only", abbreviate(states[0])))
+			"all values of a column are %q, which tells of one state only", option.Abbreviate(states[0])))
 	case p.l.o.Spins && len(states) > 2:
 		p.Keep(t.at(2, "learn them by {model!--model potts}, or leave a column out by {columns!--columns} ignore=NAME",
-			"spins have two states, and this is the third value of a column: %s", firstFew(states)))
+			"spins have two states, and this is the third value of a column: %s", option.FirstFew(states)))
 	case t.tooMany():
 		p.Keep(t.at(0, "leave out columns that are no samples, such as identifiers, by {columns!--columns} ignore=NAME",
-			"a column has %d different values, such as %q, and states are wanted", len(states), abbreviate(states[0])))
+			"a column has %d different values, such as %q, and states are wanted", len(states), option.Abbreviate(states[0])))
 	}
 	return states
 }
@@ -341,14 +341,14 @@ func (p *sampleReader) weigh(t *table, column int) {
 	case asked == "" || asked == noWeights || len(p.List) > 0:
 		return
 	case column < 0:
-		p.Keep(optionError("SampleWeights", "%q is no column of %s; %s", asked, p.File, suggestion(asked, t.header)))
+		p.Keep(option.Wrong("SampleWeights", "%q is no column of %s; %s", asked, p.File, option.DidYouMean(asked, t.header)))
 		return
 	}
 	for i, row := range t.rows {
 		w, err := strconv.ParseFloat(row[column], 64)
 		if err != nil || !(w >= 0 && w <= numeric.Largest) {
 			p.Add(int(t.lines[i]), "", "", "the weight of a sample is %q, want a number that is not negative",
-				abbreviate(row[column]))
+				option.Abbreviate(row[column]))
 			return
 		}
 		p.weights = append(p.weights, w)

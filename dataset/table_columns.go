@@ -121,7 +121,7 @@ func look(tables []*table, name string) (*columnSurvey, error) {
 	for _, t := range tables {
 		at := t.column(name)
 		if at < 0 {
-			return nil, option.At(t.File, 1, "", "", "there is no column %q, which %s has", abbreviate(name), tables[0].File)
+			return nil, option.At(t.File, 1, "", "", "there is no column %q, which %s has", option.Abbreviate(name), tables[0].File)
 		}
 		for r, cells := range t.rows {
 			if text := cells[at]; !missingCell(text) {
@@ -176,7 +176,7 @@ func meanOf(values []float64) float64 {
 func (c *columnSurvey) decide(text bool, note func(format string, arguments ...any)) (col *column, err error) {
 	col = &column{Name: c.name}
 	values, meant, odd := c.numbers()
-	name, different, instead := abbreviate(c.name), len(c.count), "nothing"
+	name, different, instead := option.Abbreviate(c.name), len(c.count), "nothing"
 	switch {
 	case c.total == 0:
 		if c.missing > 0 {
@@ -196,7 +196,7 @@ func (c *columnSurvey) decide(text bool, note func(format string, arguments ...a
 	case !text && float64(meant) >= nearlyAll*float64(c.total):
 		err := c.at(odd, "write digits and a decimal point alone, leave the cell empty if the number is not known, or say "+
 			"{columns=text="+c.name+"}", "%q is no number that can be used, while %d of the %d cells of this column are meant "+
-			"as numbers", abbreviate(c.texts[odd]), meant, c.total)
+			"as numbers", option.Abbreviate(c.texts[odd]), meant, c.total)
 		err.Place = name
 		return nil, err
 	case c.total > fewCells && float64(different) >= nearlyAll*float64(c.total):
@@ -226,7 +226,7 @@ func (c *columnSurvey) categories(col *column, note func(format string, argument
 	}
 	if col.Other = len(order) > mostCategories; col.Other {
 		note("column %q has %d different texts: the %d most frequent, of %.3g %% of its cells, have a feature each, and the "+
-			"others share one", abbreviate(c.name), len(order), mostCategories, 100*float64(kept)/float64(c.total))
+			"others share one", option.Abbreviate(c.name), len(order), mostCategories, 100*float64(kept)/float64(c.total))
 	}
 	slices.Sort(col.Values)
 }
@@ -258,7 +258,7 @@ func (c *columnReader) read(row *[]sparseValue, line int, cell string) (problem 
 		x, err := numeric.ParseDecimal(cell)
 		if err != nil {
 			return fmt.Sprintf("%q is not a finite decimal number, which the model wants of this column; write digits "+
-				"and a decimal point alone", abbreviate(cell))
+				"and a decimal point alone", option.Abbreviate(cell))
 		}
 		put(0, x)
 		return tooLarge(x)
@@ -270,7 +270,7 @@ func (c *columnReader) read(row *[]sparseValue, line int, cell string) (problem 
 	}
 	if !known {
 		if c.unknown++; c.unknown == 1 {
-			c.note = fmt.Sprintf("%d:%s: the model has not learned of the cell %q", line, abbreviate(c.Name), abbreviate(cell))
+			c.note = fmt.Sprintf("%d:%s: the model has not learned of the cell %q", line, option.Abbreviate(c.Name), option.Abbreviate(cell))
 		}
 	}
 	return ""
@@ -286,14 +286,14 @@ func (c *columnReader) parse(text string, put func(j int, x float64)) (problem s
 		switch {
 		case err != nil || index < 0:
 			return fmt.Sprintf("feature %q: want index or index:value, or %s for features that are not known; other "+
-				"values want a column of another name", abbreviate(field), missingFeatures)
+				"values want a column of another name", option.Abbreviate(field), missingFeatures)
 		case int(index) >= c.Indices:
-			return fmt.Sprintf("feature %q: index is beyond the %d features that there are", abbreviate(field), c.Indices)
+			return fmt.Sprintf("feature %q: index is beyond the %d features that there are", option.Abbreviate(field), c.Indices)
 		case seen[index]:
 			return fmt.Sprintf("feature %d is given twice", index)
 		case valued:
 			if value, err = numeric.ParseDecimal(valueText); err != nil {
-				return fmt.Sprintf("feature %q: value is not a finite decimal number", abbreviate(field))
+				return fmt.Sprintf("feature %q: value is not a finite decimal number", option.Abbreviate(field))
 			}
 		}
 		if problem := tooLarge(value); problem != "" {
@@ -335,7 +335,7 @@ func (l *tableLoader) featuresOf(t *table, columns []column, bias bool) (f crf.F
 		for i := range readers {
 			c := &readers[i]
 			if problem := c.read(&row, int(t.lines[r]), cells[c.at]); problem != "" {
-				t.Add(int(t.lines[r]), abbreviate(c.Name), "", "%s", problem)
+				t.Add(int(t.lines[r]), option.Abbreviate(c.Name), "", "%s", problem)
 			}
 		}
 		if bias && !(onlyList(columns) && columns[0].isMissing(cells[readers[0].at])) {

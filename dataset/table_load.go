@@ -141,8 +141,8 @@ func (l *tableLoader) chooseColumns() {
 	}
 	for _, name := range slices.Concat(l.o.given(roleText), l.o.given(roleIgnore)) {
 		if len(l.problems) < option.MostPerFile && first.nodes.column(name) < 0 && first.edges.column(name) < 0 {
-			l.fail(optionError("Columns", "neither %s nor %s has a column %q; %s", first.nodes.File, first.edges.File,
-				abbreviate(name), suggestion(name, slices.Concat(first.nodes.header, first.edges.header))))
+			l.fail(option.Wrong("Columns", "neither %s nor %s has a column %q; %s", first.nodes.File, first.edges.File,
+				option.Abbreviate(name), option.DidYouMean(name, slices.Concat(first.nodes.header, first.edges.header))))
 		}
 	}
 	l.run(func() { r.Nodes = l.survey(nodes) }, func() { r.Edges = l.survey(edges) })
@@ -199,17 +199,17 @@ func (l *tableLoader) compareColumns(t *table, columns []column) {
 	var more []string
 	for i := range columns {
 		if name := columns[i].Name; len(l.problems) < option.MostPerFile && t.column(name) < 0 {
-			l.fail(option.At(t.File, 1, "", "", "there is no column %q, which the model was trained with; %s", abbreviate(name),
-				suggestion(name, t.header)))
+			l.fail(option.At(t.File, 1, "", "", "there is no column %q, which the model was trained with; %s", option.Abbreviate(name),
+				option.DidYouMean(name, t.header)))
 		}
 	}
 	for _, name := range l.features(t) {
 		if !slices.ContainsFunc(columns, func(c column) bool { return strings.EqualFold(c.Name, name) }) {
-			more = append(more, fmt.Sprintf("%q", abbreviate(name)))
+			more = append(more, fmt.Sprintf("%q", option.Abbreviate(name)))
 		}
 	}
 	if len(more) > 0 {
-		l.warn("%s: the model does not use column %s", t.File, firstFew(more))
+		l.warn("%s: the model does not use column %s", t.File, option.FirstFew(more))
 	}
 }
 
@@ -220,7 +220,7 @@ func (l *tableLoader) observeSplit() {
 		maps.Copy(splits, setOf(g.splits))
 	}
 	if l.o.Observed != "" && !splits[l.o.Observed] {
-		l.fail(optionError("Observed", "no node is in the split %q; %s", l.o.Observed,
+		l.fail(option.Wrong("Observed", "no node is in the split %q; %s", l.o.Observed,
 			option.Suggestion(l.o.Observed, slices.Sorted(maps.Keys(splits)), "")))
 	}
 }

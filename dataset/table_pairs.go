@@ -3,6 +3,9 @@ package dataset
 import (
 	"path/filepath"
 	"slices"
+
+	"github.com/blockbp/blockbp/internal/option"
+	"github.com/blockbp/blockbp/internal/printable"
 )
 
 // findPairs finds the tables behind paths: pairs of tables by name, prefixes of them, folders of them, or two tables by
@@ -20,7 +23,7 @@ func (l *tableLoader) findPairs(paths []string) (pairs []tablePair) {
 			tables = []string{path}
 		case err == nil && len(tables) > 1:
 			l.warn("%s holds %d graphs, which share one model; name those to read if that is not meant: %s", path, len(tables),
-				firstFew(tables))
+				option.FirstFew(tables))
 		case err == nil && len(tables) == 0:
 			l.failAt(path, "", "", "there are no tables of nodes")
 		case err == nil:
@@ -45,7 +48,7 @@ func (l *tableLoader) refuseAlone(path string) {
 	if p.best().what == edgeList {
 		what, remedy = edgeList, "write nodes.csv, id,label and features of nodes, and name both: nodes.csv "+path
 	} else if p.isNumbers() {
-		what, remedy = "a table of numbers", "name both, or of samples, {model!blockbp train --model ising} "+shellWord(path)
+		what, remedy = "a table of numbers", "name both, or of samples, {model!blockbp train --model ising} "+printable.Word(path)
 	}
 	l.failAt(path, "", remedy, "it is "+what+", and a table of nodes and one of edges are wanted")
 }

@@ -43,7 +43,7 @@ func readPlain(path string, data []byte) *table {
 	for i, cells := range t.rows {
 		if x, err := strconv.Atoi(cells[1]); err != nil {
 			t.Add(int(t.lines[i]), "", "begin the line with # if it is a header", "label is %q, want the number of a state, "+
-				"or -1 for none", abbreviate(cells[1]))
+				"or -1 for none", option.Abbreviate(cells[1]))
 		} else if x == -1 {
 			cells[1] = ""
 		}
@@ -140,18 +140,18 @@ func (t *table) takeHeader(numbers bool) error {
 	}
 	if len(t.header) == 1 && strings.Contains(t.header[0], " ") {
 		return option.At(t.File, line, "", "separate columns by commas, semicolons or tabs",
-			"the header %q is one column; blanks separate the words", abbreviate(t.header[0]))
+			"the header %q is one column; blanks separate the words", option.Abbreviate(t.header[0]))
 	}
 	for i, name := range t.header {
 		if before, twice := seen[name]; twice && name != "" {
 			return option.At(t.File, line, "", "rename one of them", "columns %d and %d are both called %q", before+1, i+1,
-				abbreviate(name))
+				option.Abbreviate(name))
 		}
 		seen[name] = i
 	}
 	if name := t.numberInHeader(); name != "" && !numbers {
 		return option.At(t.File, line, "", "put a line with the names of the columns first",
-			"the header is missing: the first line has %q where the name of a column is wanted", abbreviate(name))
+			"the header is missing: the first line has %q where the name of a column is wanted", option.Abbreviate(name))
 	}
 	return nil
 }

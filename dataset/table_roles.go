@@ -33,11 +33,11 @@ func (o *Options) validateColumns() error {
 		role, name, ok := strings.Cut(text, "=")
 		switch {
 		case !ok || name == "":
-			return optionError("Columns", "%q: want ROLE=NAME, such as label=species", text)
+			return option.Wrong("Columns", "%q: want ROLE=NAME, such as label=species", text)
 		case !slices.Contains(roles, role):
-			return optionError("Columns", "%q: %s", text, suggestion(role, roles))
+			return option.Wrong("Columns", "%q: %s", text, option.DidYouMean(role, roles))
 		case role != roleText && role != roleIgnore && len(o.given(role)) > 1:
-			return optionError("Columns", "%q: the role %s is given to %d columns, want one", text, role, len(o.given(role)))
+			return option.Wrong("Columns", "%q: the role %s is given to %d columns, want one", text, role, len(o.given(role)))
 		}
 	}
 	return nil
@@ -71,8 +71,8 @@ func (l *tableLoader) assign(t *table, role string, usual ...string) int {
 	i := t.column(*l.rules.name(role))
 	if named := l.o.given(role); len(named) > 0 {
 		if i = t.column(named[0]); i < 0 {
-			l.fail(optionError("Columns", "%s has no column %q; %s", t.File, abbreviate(named[0]),
-				suggestion(named[0], t.header)))
+			l.fail(option.Wrong("Columns", "%s has no column %q; %s", t.File, option.Abbreviate(named[0]),
+				option.DidYouMean(named[0], t.header)))
 		}
 	} else if i < 0 {
 		i = t.column(usual...)
@@ -91,13 +91,13 @@ func (l *tableLoader) rolesOfNodes(t *table) {
 	case len(l.problems) > 0:
 	case id == label, id == split:
 		l.fail(option.At(t.File, 1, "", "give the nodes a column id, or name it by {columns=id=NAME}",
-			"the first column, %q, does not identify nodes", abbreviate(t.header[id])))
+			"the first column, %q, does not identify nodes", option.Abbreviate(t.header[id])))
 	case label < 0 && !l.o.NoLabels:
 		l.fail(option.At(t.File, 1, "", "say which by {columns=label=NAME}; if these are no names, the header is missing",
-			"no column is called label; %s", suggestion(roleLabel, t.header)))
+			"no column is called label; %s", option.DidYouMean(roleLabel, t.header)))
 	case split < 0 && l.o.Observed != "":
 		l.fail(option.At(t.File, 1, "", "say which by {columns=split=NAME}",
-			"no column is called split, of which %q is to be observed; %s", l.o.Observed, suggestion(roleSplit, t.header)))
+			"no column is called split, of which %q is to be observed; %s", l.o.Observed, option.DidYouMean(roleSplit, t.header)))
 	}
 }
 
@@ -120,7 +120,7 @@ func (l *tableLoader) identifier(t *table) int {
 		}
 		if len(different) == len(t.rows) {
 			l.warn("%s: the column %q identifies nodes, and not the first, which counts the rows; {columns=ignore=%s} takes "+
-				"the numbers of rows", t.File, abbreviate(name), name)
+				"the numbers of rows", t.File, option.Abbreviate(name), name)
 			return i
 		}
 	}
@@ -143,7 +143,7 @@ func (l *tableLoader) rolesOfEdges(t *table) {
 	if i := l.assign(t, roleWeight); i >= 0 { // rules for edges know it by that name
 		l.rules.Weight = t.header[i]
 		if other := t.column(roleWeight); other >= 0 && other != i {
-			l.fail(optionError("Columns", "%s has a column %q beside %q: call one of them otherwise", t.File, t.header[other],
+			l.fail(option.Wrong("Columns", "%s has a column %q beside %q: call one of them otherwise", t.File, t.header[other],
 				t.header[i]))
 		}
 		t.header[i], t.places = roleWeight, nil
@@ -152,10 +152,10 @@ func (l *tableLoader) rolesOfEdges(t *table) {
 	switch {
 	case slices.Contains(ends[:], -1):
 		l.fail(option.At(t.File, 1, "", "call them source and target", "it has no two columns for the ends of edges; %s",
-			suggestion(roleSource, t.header)))
+			option.DidYouMean(roleSource, t.header)))
 	case guessed && len(t.header) > 2:
 		l.warn("%s: the columns %q and %q are taken for the ends of edges, being the first; {columns} names "+
-			"others, as source=NAME,target=NAME", t.File, abbreviate(t.header[ends[0]]), abbreviate(t.header[ends[1]]))
+			"others, as source=NAME,target=NAME", t.File, option.Abbreviate(t.header[ends[0]]), option.Abbreviate(t.header[ends[1]]))
 	}
 }
 

@@ -50,14 +50,14 @@ func (l *tableLoader) readNodes(g *tableGraph) {
 // checkName checks that a node has a name, which none before has.
 func (l *tableLoader) checkName(g *tableGraph, name string, line int) {
 	t, remedy := g.nodes, "keep one row for every node"
-	place := abbreviate(t.header[t.roles[roleID]])
+	place := option.Abbreviate(t.header[t.roles[roleID]])
 	if name == "" {
 		t.Add(line, place, "give it one that no other node has, or leave the row out", "the node has no identifier")
 	} else if before, twice := g.byName[name]; twice {
 		if !t.plain && len(l.o.given(roleID)) == 0 { // another column may identify nodes
 			remedy += ", say by {columns=id=NAME} which column identifies the nodes, or write a pair of tables for each graph"
 		}
-		t.Add(line, place, remedy, "node %q is on line %d already", abbreviate(name), t.lines[before])
+		t.Add(line, place, remedy, "node %q is on line %d already", option.Abbreviate(name), t.lines[before])
 	}
 }
 
@@ -148,7 +148,7 @@ func (l *tableLoader) joinRows(g *tableGraph) *edgeRows {
 	_, known := g.byName[u]
 	if _, both := g.byName[v]; known && both {
 		t.List, t.More = []error{option.At(t.File, 1, "", "put a line with the names of the columns first, such as source and "+
-			"target", "the header is missing: the first line joins the nodes %q and %q", abbreviate(u), abbreviate(v))}, 0
+			"target", "the header is missing: the first line joins the nodes %q and %q", option.Abbreviate(u), option.Abbreviate(v))}, 0
 	}
 	tell := func(what string, lines []int) {
 		if len(lines) > 0 {
@@ -163,7 +163,7 @@ func (l *tableLoader) joinRows(g *tableGraph) *edgeRows {
 // end finds a node that a row joins. A program may have taken identifiers for numbers.
 func (g *tableGraph) end(line int, cells []string, role string) (node int32, known bool) {
 	t := g.edges
-	name, place := cells[t.roles[role]], abbreviate(t.header[t.roles[role]])
+	name, place := cells[t.roles[role]], option.Abbreviate(t.header[t.roles[role]])
 	if node, known = g.byName[name]; known || t.Over() {
 		return node, known
 	}
@@ -178,7 +178,7 @@ func (g *tableGraph) end(line int, cells []string, role string) (node int32, kno
 		remedy = fmt.Sprintf("%q is one: write identifiers that are numbers as whole numbers with the same leading "+
 			"zeros in both tables", g.names[i])
 	}
-	t.Add(line, place, remedy, "there is no node %q in %s", abbreviate(name), g.nodes.File)
+	t.Add(line, place, remedy, "there is no node %q in %s", option.Abbreviate(name), g.nodes.File)
 	return 0, false
 }
 

@@ -122,7 +122,7 @@ func (l *textLoader) expand(paths []string) (files []string) {
 			continue
 		}
 		if len(found) > 1 {
-			l.warn("%s: the tagged text of %d files is read, by their extensions: %s", path, len(found), firstFew(found))
+			l.warn("%s: the tagged text of %d files is read, by their extensions: %s", path, len(found), option.FirstFew(found))
 		}
 		files = append(files, found...)
 	}

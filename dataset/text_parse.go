@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/blockbp/blockbp/internal/numeric"
+	"github.com/blockbp/blockbp/internal/option"
 )
 
 // Forms of tagged text, in Recipe.Text.
@@ -242,7 +243,7 @@ func splitAttribute(field string, buffer []byte) (name []byte, value float64, pr
 			x, err := numeric.ParseDecimal(field[i+1:])
 			if err != nil {
 				return name, 0, fmt.Sprintf("attribute %q: want NAME or NAME:NUMBER, and a backslash before a colon of the "+
-					"name", abbreviate(field))
+					"name", option.Abbreviate(field))
 			}
 			return name, x, tooLarge(x)
 		default:
