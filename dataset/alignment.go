@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/option"
 )
 
@@ -22,8 +23,8 @@ const (
 // readAlignment makes samples of sequences.
 func (p *sampleReader) readAlignment(data []byte) {
 	p.aligned = true
-	p.Keep(notText(p.File, data))
-	rows, lines := sequences(string(data))
+	p.Keep(formats.NotText(p.File, data))
+	rows, lines := formats.Sequences(string(data))
 	for i, row := range rows {
 		if x := strings.IndexFunc(row, func(c rune) bool { return c != '-' && (c < 'A' || c > 'Z') }); x >= 0 {
 			p.Add(lines[i], "", "want letters of sequences, - for gaps", "there is a %.1q in the sequence", row[x:])
@@ -38,8 +39,8 @@ func (p *sampleReader) readAlignment(data []byte) {
 	if len(p.List) > 0 {
 		return
 	}
-	alphabet := alphabets[slices.IndexFunc(alphabets, func(letters string) bool {
-		return letters == aminoAcids || !slices.ContainsFunc(rows, func(row string) bool {
+	alphabet := formats.Alphabets[slices.IndexFunc(formats.Alphabets, func(letters string) bool {
+		return letters == formats.AminoAcids || !slices.ContainsFunc(rows, func(row string) bool {
 			return strings.Trim(row, letters+"N") != ""
 		})
 	})]

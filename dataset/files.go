@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/internal/fileio"
+	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/option"
 )
@@ -33,7 +34,7 @@ func readList(path string, allowed int64) ([]listEntry, Source, []error) {
 
 func parseList(path string, data []byte) ([]listEntry, []error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	if err := notText(path, data); err != nil {
+	if err := formats.NotText(path, data); err != nil {
 		return nil, []error{err}
 	}
 	var entries []listEntry

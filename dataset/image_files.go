@@ -10,6 +10,7 @@ import (
 
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/fileio"
+	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/stretch"
@@ -82,7 +83,7 @@ func (l *imageLoader) findFolders(folder string) (f imageFolders) {
 		f.superpixels = folderOf(folder, l.o.Superpixels, superpixelsFolder)
 	}
 	if !l.o.NoLabels {
-		if f.labels = folderOf(folder, "", labelsFolders...); !isFolder(f.labels) {
+		if f.labels = folderOf(folder, "", labelsFolders...); !formats.IsFolder(f.labels) {
 			l.failAt(folder, "", "it has a picture of labels, ID.png, for each ID.jpg or ID.png in images; predict needs none",
 				"there is no folder %s", f.labels)
 		}
@@ -107,7 +108,7 @@ func folderOf(folder, asked string, usual ...string) string {
 	if asked != "" {
 		return ListPath(folder, asked)
 	}
-	there := slices.IndexFunc(usual, func(name string) bool { return isFolder(filepath.Join(folder, name)) })
+	there := slices.IndexFunc(usual, func(name string) bool { return formats.IsFolder(filepath.Join(folder, name)) })
 	return filepath.Join(folder, usual[max(there, 0)])
 }
 
@@ -118,9 +119,9 @@ func idOf(picture string) string {
 
 // chosen returns the pictures that a list names, by their ids or files, or without a list all in the order of ids.
 func (l *imageLoader) chosen(folder string) (pictures []string) {
-	within := folderOf(folder, "", imagesFolders...)
+	within := folderOf(folder, "", formats.ImagesFolders...)
 	all, err := filesIn(within, func(name string) bool {
-		return slices.Contains(pictureSuffixes, strings.ToLower(filepath.Ext(name)))
+		return slices.Contains(formats.PictureSuffixes, strings.ToLower(filepath.Ext(name)))
 	})
 	if err != nil {
 		l.fail(err)
@@ -141,7 +142,7 @@ func (l *imageLoader) chosen(folder string) (pictures []string) {
 		entries, p.List, l.set.Sources = named, wrong, append(l.set.Sources, source)
 	} else if len(entries) == 0 {
 		p.Add(0, "", `save them as png, in Python PIL.Image.open("a.bmp").save("a.png")`, "there are no pictures (%s)",
-			strings.Join(pictureSuffixes, ", "))
+			strings.Join(formats.PictureSuffixes, ", "))
 	}
 	first := map[string]int{} // line of a picture
 	for _, e := range entries {
@@ -151,11 +152,11 @@ func (l *imageLoader) chosen(folder string) (pictures []string) {
 		}
 		if len(paths) != 1 {
 			p.Add(e.line, "", "an id is a file name without .jpg or .png", "%d pictures are named %q in %s, want 1",
-				len(paths), option.Abbreviate(e.text), within)
+				len(paths), option.Short(e.text), within)
 			continue
 		}
 		if line := first[paths[0]]; line > 0 {
-			p.Add(e.line, "", "remove one of the two", "%q is listed on line %d already", option.Abbreviate(idOf(paths[0])), line)
+			p.Add(e.line, "", "remove one of the two", "%q is listed on line %d already", option.Short(idOf(paths[0])), line)
 		}
 		first[paths[0]] = e.line
 		pictures = append(pictures, paths[0])

@@ -96,7 +96,8 @@ func (l *imageLoader) chooseColours(counts labelCounts, forms map[int]string) {
 		return
 	case len(names) != len(colours):
 		l.failAt(at, "", "name as many, in this order, and "+hiddenName+" for one that means not labelled",
-			"the labels of all pictures have %d colours, %s, and %d states are named", len(colours), option.FirstFew(texts), named)
+			"the labels of all pictures have %d colours, %s, and %d states are named", len(colours), option.FirstFew(texts),
+			named)
 		return
 	}
 	r.LabelColours = true

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 )
@@ -54,7 +55,7 @@ type labelTexts struct {
 // state is a label.
 func (t *labelTexts) see(path string, line int, cell string) int32 {
 	cell = wholeNumber(strings.TrimSpace(cell))
-	if !missingCell(cell) || t.named[cell] {
+	if !formats.MissingCell(cell) || t.named[cell] {
 		return t.add(path, line, cell)
 	}
 	return crf.Unobserved
@@ -132,7 +133,7 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 		l.warn("the labels -1 and 1 are two states; an empty cell hides a label")
 	}
 	if mark := t.likeMissing(); mark != "" {
-		l.warn(likeMissingNote, option.Abbreviate(mark))
+		l.warn(likeMissingNote, option.Short(mark))
 	}
 	numbers, fractions := true, false
 	for _, text := range states {
@@ -146,7 +147,7 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 		l.failAt(file, "", "fill in some", "no node has a label")
 	case n == 1:
 		l.failAt(file, "", "if there are more states, give \"states\" in "+ManifestName+" or {states}, also those called NA "+
-			"or null", "every label is %q, which tells of one state only", option.Abbreviate(states[0]))
+			"or null", "every label is %q, which tells of one state only", option.Short(states[0]))
 	case numbers && (fractions && n > mostFractions || n > mostNumbers && fewOfState*n > 2*t.total):
 		l.failAt(file, "", remedy+", or name another column as that of labels; if not, name the states in {states}", measured,
 			t.total, n)
@@ -156,7 +157,7 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 			remedy += " {columns=label=NAME} says which is"
 		}
 		l.failAt(file, "", remedy, "%d labels have %d different texts, such as %q, and states are wanted", t.total, n,
-			option.Abbreviate(t.texts[0]))
+			option.Short(t.texts[0]))
 	case numbers && n > manyStates && fewOfState*n > t.total:
 		l.warn(measured+"; "+remedy, t.total, n)
 	}
@@ -204,7 +205,7 @@ func (l *loader) numberLabels(t *labelTexts, states []string) []int32 {
 		if t.texts[i] == hiddenNumber {
 			remedy = "leave the cell empty, or " + sayHidden + ", if -1 is to hide a label"
 		}
-		l.fail(t.at(i, remedy, "label is %q, which is none of the %d states", option.Abbreviate(t.texts[i]), len(states)))
+		l.fail(t.at(i, remedy, "label is %q, which is none of the %d states", option.Short(t.texts[i]), len(states)))
 	}
 	for i, text := range t.texts {
 		x, known := number[text]
@@ -225,7 +226,7 @@ func (l *loader) numberLabels(t *labelTexts, states []string) []int32 {
 		refuse(first)
 	} else if unknown > 0 {
 		l.warn("%d of %d labels are not compared: the model has no such states, as %q of %s:%d", unknown, t.total,
-			option.Abbreviate(t.texts[first]), t.first[first].File, t.first[first].Line)
+			option.Short(t.texts[first]), t.first[first].File, t.first[first].Line)
 	}
 	return of
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/fileio"
+	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/option"
 )
 
@@ -83,7 +84,7 @@ func (s *stateNames) UnmarshalJSON(data []byte) error {
 	switch {
 	case json.Unmarshal(data, (*[]string)(s)) == nil:
 	case json.Unmarshal(data, &count) != nil:
-		return fmt.Errorf("states is %s, want a list of names or their number", option.Abbreviate(string(data)))
+		return fmt.Errorf("states is %s, want a list of names or their number", option.Short(string(data)))
 	case count < 1 || count > mostStates:
 		return fmt.Errorf("states is %d, want 1 to %d, or a list of names", count, mostStates)
 	default:
@@ -173,16 +174,16 @@ func manifestError(path string, data []byte, err error) error {
 	case errors.As(err, &repeated):
 		e.Line = repeated.Line
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		e.Line, e.Problem = lineAt(data, len(data)), "the JSON ends too early"
+		e.Line, e.Problem = formats.LineAt(data, len(data)), "the JSON ends too early"
 	case errors.As(err, &syntax):
-		e.Line = lineAt(data, int(syntax.Offset))
+		e.Line = formats.LineAt(data, int(syntax.Offset))
 	case errors.As(err, &kind):
 		e.Place, e.Problem = kind.Field, fmt.Sprintf("found a JSON %s, want %s", kind.Value,
 			cmp.Or(jsonNames[kind.Type.Kind()], "a string"))
 	case strings.Contains(err.Error(), "unknown field "):
 		_, quoted, _ := strings.Cut(err.Error(), "unknown field ")
 		name := strings.Trim(quoted, `"`)
-		e.Line = lineAt(data, bytes.Index(data, []byte(quoted)))
+		e.Line = formats.LineAt(data, bytes.Index(data, []byte(quoted)))
 		e.Problem, e.Remedy = fmt.Sprintf("unknown field %q", name), option.DidYouMean(name, manifestFields)
 	}
 	return e

@@ -72,8 +72,8 @@ func (o *Options) compareMask(m *Manifest, path string, set *Set) []error {
 	}) || !slices.EqualFunc(told.EdgeTypes, set.Schema.EdgeTypes, func(s, t crf.EdgeType) bool {
 		return maps.Equal(setOf(s.Forbidden), setOf(t.Forbidden))
 	}) {
-		list = append(list, option.At(path, 0, "", "the model's mask holds, not this one: make the two agree, or learn without "+
-			"an initial model", "what it forbids is not what the model forbids"))
+		list = append(list, option.At(path, 0, "",
+			"the model's mask holds, not this one: make the two agree, or learn without an initial model", "what it forbids is not what the model forbids"))
 	}
 	if o.Learning {
 		return list

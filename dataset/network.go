@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/blockbp/blockbp/internal/fileio"
+	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/uai"
 	"github.com/blockbp/blockbp/mrf"
@@ -15,7 +16,7 @@ const networkFiles = "give one file, .uai, .bif, or .npz of log potentials; of d
 	"networks in sample and convert (-m)"
 
 // IsNetwork reports whether a file is most probably a network with explicit tables.
-func IsNetwork(path string) bool { return newPeek(path).best().kind == kindNetwork }
+func IsNetwork(path string) bool { return formats.Look(path).Best().Kind == formats.KindNetwork }
 
 // ReadNetwork reads a network with explicit tables: log potentials as arrays where
 // the name ends in .npz, a .bif, else the UAI format, MARKOV or BAYES.
@@ -42,10 +43,10 @@ func ReadNetworkWithin(path string, allowed int64) (*mrf.Network, error) {
 		return p.Network(), nil
 	}
 	other := ""
-	if isFolder(path) {
+	if formats.IsFolder(path) {
 		other = "a folder"
-	} else if f := newPeek(path).best(); f.what != "" && f.kind != kindNetwork && !fileio.IsOpen(path) {
-		other = f.what
+	} else if f := formats.Look(path).Best(); f.What != "" && f.Kind != formats.KindNetwork && !fileio.IsOpen(path) {
+		other = f.What
 	}
 	if other != "" {
 		return nil, public(option.At(path, 0, "", networkFiles, "it is %s, where a network is wanted", other))

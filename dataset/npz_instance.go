@@ -202,10 +202,11 @@ func (in *npzInstance) labelPlace(sample, node int) string {
 
 // numbered are the labels of a sample.
 func (in *npzInstance) numbered(sample int) numbered {
-	return numbered{labels: in.spec.Labels[sample], typeOf: in.nodes.typeOf, place: func(e *option.Error, s int) *option.Error {
+	place := func(e *option.Error, s int) *option.Error {
 		e.File, e.Place = in.File, in.labelPlace(sample, s)
 		return e
-	}, hides: hiddenNumber}
+	}
+	return numbered{labels: in.spec.Labels[sample], typeOf: in.nodes.typeOf, place: place, hides: hiddenNumber}
 }
 
 // statesAt returns the number of states the file gives for a node, or 0.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/fileio"
+	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/parallel"
 )
@@ -74,19 +75,19 @@ type npzFile struct {
 func (l *npzLoader) expand(paths []string) (files []npzFile) {
 	var folders []string
 	if l.o.readsSamples() {
-		if i := slices.IndexFunc(paths, isPairs); i >= 0 && len(paths) > 1 {
+		if i := slices.IndexFunc(paths, formats.IsPairs); i >= 0 && len(paths) > 1 {
 			l.pairs, paths = paths[i], slices.Delete(slices.Clone(paths), i, i+1)
 		}
 	}
-	if len(paths) == 1 && l.o.readsSamples() && isSamples(paths[0]) && l.pairs == "" {
-		if l.pairs = edgesBeside(paths[0]); l.pairs != "" {
+	if len(paths) == 1 && l.o.readsSamples() && formats.IsSamples(paths[0]) && l.pairs == "" {
+		if l.pairs = formats.EdgesBeside(paths[0]); l.pairs != "" {
 			l.warn("edges are those of %s, which lies beside the samples", l.pairs)
 		}
 	}
 	for _, path := range paths {
 		folder, found, read := filepath.Dir(path), []string{path}, l.openNPZ
 		switch {
-		case l.o.readsSamples() && isSamples(path):
+		case l.o.readsSamples() && formats.IsSamples(path):
 			read = l.openSamples
 		case isArrayFolder(path):
 			folder, read = path, l.openArrayFolder

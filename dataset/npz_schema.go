@@ -262,8 +262,8 @@ func (l *npzLoader) namesFor(form string, names []string, dim int, kind string) 
 		return []string{FormConstant}
 	}
 	if len(names) > 0 && dim > 0 && len(names) != dim {
-		l.mistold = append(l.mistold, option.At(l.manifestPath, 0, "", "", "it names %d features for type %q, the data have %d",
-			len(names), kind, dim))
+		l.mistold = append(l.mistold, option.At(l.manifestPath, 0, "", "",
+			"it names %d features for type %q, the data have %d", len(names), kind, dim))
 		return nil
 	}
 	return names[:min(len(names), dim)]

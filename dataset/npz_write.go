@@ -132,8 +132,8 @@ func (a *Arrays) contents(path string) (*npzContents, error) {
 	}
 	for i, sample := range a.Labels {
 		if n := len(a.Labels[0]); len(sample) != n {
-			return nil, option.At(path, 0, fmt.Sprintf("%s[%d]", labelsArray, i), "", "it has %d entries, the first sample has %d",
-				len(sample), n)
+			return nil, option.At(path, 0, fmt.Sprintf("%s[%d]", labelsArray, i), "",
+				"it has %d entries, the first sample has %d", len(sample), n)
 		}
 	}
 	switch labels := slices.Concat(a.Labels...); len(a.Labels) {

@@ -80,7 +80,7 @@ func parseRegions(path string, data []byte) (*numberMap, []error) {
 			label, err := strconv.ParseInt(text, 10, 32)
 			if err != nil || label >= mostStates {
 				p.Add(m.rows, "", "", "%q is no number of a label or region: want a whole one below %d, negative for unknown",
-					option.Abbreviate(text), mostStates)
+					option.Short(text), mostStates)
 				break
 			}
 			m.numbers = append(m.numbers, int32(max(label, -1)))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/parallel"
 )
@@ -51,9 +52,9 @@ func open(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 	if o.Recipe != nil && wanted == "" { // a folder may hold several kinds of data, and text look like another
 		wanted = o.Recipe.Kind
 	}
-	kind, list := kindOf(paths, wanted, o.readsSamples())
+	kind, list := formats.KindOf(paths, wanted, o.readsSamples())
 	if len(list) > 0 && o.Kind == "" && wanted != "" {
-		kind, list = kindOf(paths, "", o.readsSamples())
+		kind, list = formats.KindOf(paths, "", o.readsSamples())
 	}
 	if len(list) > 0 {
 		return nil, list

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/internal/fileio"
+	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
@@ -41,7 +42,7 @@ func (l *npzLoader) openSamples(r *opened, path string) []*npzContents {
 	data, edges := p.read(path, "samples"), []int32(nil)
 	switch {
 	case len(p.List) > 0:
-	case newPeek(path).isAlignment():
+	case formats.Look(path).IsAlignment():
 		p.readAlignment(data)
 	default:
 		p.readTable(data)
@@ -118,9 +119,9 @@ func (p *sampleReader) pairs(path string) (edges []int32) {
 	if len(p.List) > 0 {
 		return nil
 	}
-	t := readTable(path, data, isEdgeList(path))
+	t := formats.ReadTable(path, data, formats.IsEdgeList(path))
 	l := &tableLoader{loader: newLoader(p.l.ctx, p.l.o), rules: &sheetRecipe{}}
-	g := &tableGraph{nodes: &table{Problems: option.Problems{File: p.File}}, edges: t, byName: map[string]int32{}}
+	g := &tableGraph{nodes: &formats.Table{Problems: option.Problems{File: p.File}}, edges: t, byName: map[string]int32{}}
 	for s := range p.columns {
 		g.byName[strconv.Itoa(s)] = int32(s)
 	}
@@ -143,31 +144,31 @@ func (p *sampleReader) pairs(path string) (edges []int32) {
 
 // readTable reads rows of cells, below names of columns or none.
 func (p *sampleReader) readTable(data []byte) {
-	if first, _, _ := bytes.Cut(bytes.TrimLeft(data, "\n"), []byte("\n")); !bytes.ContainsAny(first, separators) {
+	if first, _, _ := bytes.Cut(bytes.TrimLeft(data, "\n"), []byte("\n")); !bytes.ContainsAny(first, formats.Separators) {
 		lines := strings.Split(string(data), "\n") // of numbers between blanks
 		for i, line := range lines {
 			lines[i] = strings.Join(strings.Fields(strings.TrimPrefix(line, "#")), "\t")
 		}
 		data = []byte(strings.Join(lines, "\n"))
 	}
-	t := readRows(p.File, data, false)
+	t := formats.ReadRows(p.File, data, false)
 	if p.List = t.List; len(p.List) > 0 {
 		return
 	}
-	rows, columns, names := len(t.rows), len(t.rows[0]), make([]string, len(t.rows[0]))
-	if empty := int(t.lines[rows-1]-t.lines[0]) + 1 - rows; empty > 0 {
+	rows, columns, names := len(t.Rows), len(t.Rows[0]), make([]string, len(t.Rows[0]))
+	if empty := int(t.Lines[rows-1]-t.Lines[0]) + 1 - rows; empty > 0 {
 		p.note("%d empty rows are no samples, and left out", empty)
 	}
-	if !isSampleRow(t.rows) {
-		p.Keep(t.takeHeader(true))
-		names = t.header
+	if !isSampleRow(t.Rows) {
+		p.Keep(t.TakeHeader(true))
+		names = t.Header
 	}
 	switch p.List = append(p.List, t.List...); {
 	case len(p.List) > 0:
 	case columns < 2:
 		p.Add(0, "", "separate columns by commas, semicolons or tabs", "want rows that are samples, with a column for each "+
 			"of two nodes or more")
-	case len(t.rows) == 0:
+	case len(t.Rows) == 0:
 		p.Add(0, "", "", "there is a header, and no sample below it")
 	default:
 		p.take(names, t)
@@ -177,12 +178,12 @@ func (p *sampleReader) readTable(data []byte) {
 // isSampleRow reports whether the first row is a sample, and no header: its cells are among those below, or missing.
 func isSampleRow(rows [][]string) bool {
 	below := setOf(slices.Concat(rows[1:]...))
-	return !slices.ContainsFunc(rows[0], func(cell string) bool { return !missingCell(cell) && !below[cell] })
+	return !slices.ContainsFunc(rows[0], func(cell string) bool { return !formats.MissingCell(cell) && !below[cell] })
 }
 
 // nodes are the columns that are nodes, of a model in its order, and that of weights, -1 if there is none.
 func (p *sampleReader) nodes(names []string) (kept []int, weights int) {
-	ignored, last, model := p.l.o.given(roleIgnore), names[len(names)-1], []sampleColumn(nil)
+	ignored, last, model := p.l.o.given(formats.RoleIgnore), names[len(names)-1], []sampleColumn(nil)
 	if r := p.l.o.Recipe; r != nil && len(r.Columns) > 0 && r.Columns[0].Name != "" && last != "" {
 		model = r.Columns
 	}
@@ -192,7 +193,7 @@ func (p *sampleReader) nodes(names []string) (kept []int, weights int) {
 		case name != "" && name == p.l.o.SampleWeights:
 			weights = i
 		case slices.Contains(ignored, name) && name != "", i == 0 && name == "" && last != "":
-			p.note("column %d, %q, is left out", i+1, option.Abbreviate(name))
+			p.note("column %d, %q, is left out", i+1, option.Short(name))
 		case model == nil:
 			kept = append(kept, i)
 		}
@@ -200,29 +201,29 @@ func (p *sampleReader) nodes(names []string) (kept []int, weights int) {
 	for _, c := range model {
 		i := slices.Index(names, c.Name)
 		if kept = append(kept, i); i < 0 {
-			p.Add(1, "", option.DidYouMean(c.Name, names), "the model's column %q is missing", option.Abbreviate(c.Name))
+			p.Add(1, "", option.DidYouMean(c.Name, names), "the model's column %q is missing", option.Short(c.Name))
 		}
 	}
 	return kept, weights
 }
 
 // take makes samples of the columns that are nodes.
-func (p *sampleReader) take(names []string, t *table) {
+func (p *sampleReader) take(names []string, t *formats.Table) {
 	kept, weights := p.nodes(names)
 	if len(p.List) > 0 {
 		return
 	}
 	model, texts := p.l.o.Recipe, make([]labelTexts, len(kept)) // of each column
-	p.labels = make([]int32, len(t.rows)*len(kept))             // numbers of texts, for now
+	p.labels = make([]int32, len(t.Rows)*len(kept))             // numbers of texts, for now
 	for c, i := range kept {
 		p.columns = append(p.columns, sampleColumn{Name: names[i]})
 		texts[c].named = setOf(p.l.o.States)
-		for r, row := range t.rows {
-			p.labels[r*len(kept)+c] = texts[c].see(p.File, int(t.lines[r]), row[i])
+		for r, row := range t.Rows {
+			p.labels[r*len(kept)+c] = texts[c].see(p.File, int(t.Lines[r]), row[i])
 		}
 		if texts[c].total == 0 && model == nil {
 			p.Add(0, "", "leave it out by {columns!--columns} ignore=NAME", "column %d, %q, has no value", i+1,
-				option.Abbreviate(names[i]))
+				option.Short(names[i]))
 		}
 	}
 	switch {
@@ -285,7 +286,7 @@ func (p *sampleReader) number(texts []labelTexts) {
 			of[x] = int32(slices.Index(states, text))
 			if of[x] < 0 && p.l.o.Recipe != nil && text != "0" && text != hiddenNumber {
 				p.Keep(texts[c].at(x, option.DidYouMean(text, states), "column %d has %q, which is no state of the model", c+1,
-					option.Abbreviate(text)))
+					option.Short(text)))
 			}
 		}
 		for i := c; i < len(p.labels); i += len(texts) {
@@ -317,38 +318,38 @@ func (p *sampleReader) statesOf(t *labelTexts) []string {
 		return named
 	}
 	if mark := t.likeMissing(); mark != "" {
-		p.note(likeMissingNote, option.Abbreviate(mark))
+		p.note(likeMissingNote, option.Short(mark))
 	}
 	switch {
 	case len(states) == 1 && (states[0] == "0" || states[0] == "1"):
 		states = []string{"0", "1"}
 	case len(states) == 1:
 		p.Keep(t.at(0, "leave out the column by {columns!--columns} ignore=NAME, or name the states by {states}",
-			"all values of a column are %q, which tells of one state only", option.Abbreviate(states[0])))
+			"all values of a column are %q, which tells of one state only", option.Short(states[0])))
 	case p.l.o.Spins && len(states) > 2:
 		p.Keep(t.at(2, "learn them by {model!--model potts}, or leave a column out by {columns!--columns} ignore=NAME",
 			"spins have two states, and this is the third value of a column: %s", option.FirstFew(states)))
 	case t.tooMany():
 		p.Keep(t.at(0, "leave out columns that are no samples, such as identifiers, by {columns!--columns} ignore=NAME",
-			"a column has %d different values, such as %q, and states are wanted", len(states), option.Abbreviate(states[0])))
+			"a column has %d different values, such as %q, and states are wanted", len(states), option.Short(states[0])))
 	}
 	return states
 }
 
 // weigh takes weights of samples from a column.
-func (p *sampleReader) weigh(t *table, column int) {
+func (p *sampleReader) weigh(t *formats.Table, column int) {
 	switch asked := p.l.o.SampleWeights; {
 	case asked == "" || asked == noWeights || len(p.List) > 0:
 		return
 	case column < 0:
-		p.Keep(option.Wrong("SampleWeights", "%q is no column of %s; %s", asked, p.File, option.DidYouMean(asked, t.header)))
+		p.Keep(option.Wrong("SampleWeights", "%q is no column of %s; %s", asked, p.File, option.DidYouMean(asked, t.Header)))
 		return
 	}
-	for i, row := range t.rows {
+	for i, row := range t.Rows {
 		w, err := strconv.ParseFloat(row[column], 64)
 		if err != nil || !(w >= 0 && w <= numeric.Largest) {
-			p.Add(int(t.lines[i]), "", "", "the weight of a sample is %q, want a number that is not negative",
-				option.Abbreviate(row[column]))
+			p.Add(int(t.Lines[i]), "", "", "the weight of a sample is %q, want a number that is not negative",
+				option.Short(row[column]))
 			return
 		}
 		p.weights = append(p.weights, w)

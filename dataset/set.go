@@ -8,6 +8,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/fileio"
+	"github.com/blockbp/blockbp/internal/formats"
 )
 
 // Set is a data set that has been read and checked. Every instance was made with &Schema.
@@ -43,7 +44,7 @@ type Set struct {
 	notes []string // the same, with references to options
 
 	given []crf.Features    // of nodes of graph tables
-	texts []*textFile       // that sentences were read from
+	texts []*formats.Text   // that sentences were read from
 	files []*fileio.Mapping // that features lie in
 }
 
@@ -63,7 +64,9 @@ func (s *Set) Close() {
 // WriteTags writes the tagged text that a set was read from for a model, with a tag for each token [sentence][token]:
 // in a column behind the others; in CoNLL-U in that of labels, with the one that it had as Gold=LABEL among what else
 // is known; in text of attributes alone. All other lines stay as they are.
-func (s *Set) WriteTags(w io.Writer, tags [][]string) error { return writeTags(w, s.texts, tags) }
+func (s *Set) WriteTags(w io.Writer, tags [][]string) error {
+	return formats.WriteTags(w, s.texts, tags)
+}
 
 // ImageSource is the picture behind an instance of an image folder. Node r*Width+c is the pixel in row r and column c.
 type ImageSource struct {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 )
@@ -53,7 +54,7 @@ func (c *column) size() int {
 
 // isMissing reports whether a cell says that there is no value.
 func (c *column) isMissing(cell string) bool {
-	return missingCell(cell) && (c.Indices == 0 || cell != "")
+	return formats.MissingCell(cell) && (c.Indices == 0 || cell != "")
 }
 
 // onlyList reports a table whose features are all in one list, which is not known of some rows. These have the feature
@@ -116,16 +117,16 @@ type columnSurvey struct {
 var written = regexp.MustCompile(`(?i)^[-+]?(?:[$€£¥]? ?\d+(?:[,.' ]\d{3})*(?:[.,]\d+)?(?:e[-+]?\d+)? ?[$€£%]?|inf)$`)
 
 // look looks at all cells of a column.
-func look(tables []*table, name string) (*columnSurvey, error) {
+func look(tables []*formats.Table, name string) (*columnSurvey, error) {
 	c := &columnSurvey{name: name}
 	for _, t := range tables {
-		at := t.column(name)
+		at := t.Column(name)
 		if at < 0 {
-			return nil, option.At(t.File, 1, "", "", "there is no column %q, which %s has", option.Abbreviate(name), tables[0].File)
+			return nil, option.At(t.File, 1, "", "", "there is no column %q, which %s has", option.Short(name), tables[0].File)
 		}
-		for r, cells := range t.rows {
-			if text := cells[at]; !missingCell(text) {
-				c.add(t.File, int(t.lines[r]), text)
+		for r, cells := range t.Rows {
+			if text := cells[at]; !formats.MissingCell(text) {
+				c.add(t.File, int(t.Lines[r]), text)
 			} else if text != "" || !c.isList() {
 				c.missing++
 			}
@@ -135,7 +136,7 @@ func look(tables []*table, name string) (*columnSurvey, error) {
 }
 
 // isList reports whether the cells are lists of features, which may be empty.
-func (c *columnSurvey) isList() bool { return strings.EqualFold(c.name, listColumn) }
+func (c *columnSurvey) isList() bool { return strings.EqualFold(c.name, formats.ListColumn) }
 
 // numbers are the cells that are numbers. meant counts these and those that people mean as such; odd is the first of
 // the others, −1: there is none.
@@ -176,7 +177,7 @@ func meanOf(values []float64) float64 {
 func (c *columnSurvey) decide(text bool, note func(format string, arguments ...any)) (col *column, err error) {
 	col = &column{Name: c.name}
 	values, meant, odd := c.numbers()
-	name, different, instead := option.Abbreviate(c.name), len(c.count), "nothing"
+	name, different, instead := option.Short(c.name), len(c.count), "nothing"
 	switch {
 	case c.total == 0:
 		if c.missing > 0 {
@@ -196,7 +197,7 @@ func (c *columnSurvey) decide(text bool, note func(format string, arguments ...a
 	case !text && float64(meant) >= nearlyAll*float64(c.total):
 		err := c.at(odd, "write digits and a decimal point alone, leave the cell empty if the number is not known, or say "+
 			"{columns=text="+c.name+"}", "%q is no number that can be used, while %d of the %d cells of this column are meant "+
-			"as numbers", option.Abbreviate(c.texts[odd]), meant, c.total)
+			"as numbers", option.Short(c.texts[odd]), meant, c.total)
 		err.Place = name
 		return nil, err
 	case c.total > fewCells && float64(different) >= nearlyAll*float64(c.total):
@@ -226,7 +227,7 @@ func (c *columnSurvey) categories(col *column, note func(format string, argument
 	}
 	if col.Other = len(order) > mostCategories; col.Other {
 		note("column %q has %d different texts: the %d most frequent, of %.3g %% of its cells, have a feature each, and the "+
-			"others share one", option.Abbreviate(c.name), len(order), mostCategories, 100*float64(kept)/float64(c.total))
+			"others share one", option.Short(c.name), len(order), mostCategories, 100*float64(kept)/float64(c.total))
 	}
 	slices.Sort(col.Values)
 }
@@ -258,10 +259,10 @@ func (c *columnReader) read(row *[]sparseValue, line int, cell string) (problem 
 		x, err := numeric.ParseDecimal(cell)
 		if err != nil {
 			return fmt.Sprintf("%q is not a finite decimal number, which the model wants of this column; write digits "+
-				"and a decimal point alone", option.Abbreviate(cell))
+				"and a decimal point alone", option.Short(cell))
 		}
 		put(0, x)
-		return tooLarge(x)
+		return formats.TooLarge(x)
 	case known:
 		put(j, 1)
 	case c.Other:
@@ -270,7 +271,8 @@ func (c *columnReader) read(row *[]sparseValue, line int, cell string) (problem 
 	}
 	if !known {
 		if c.unknown++; c.unknown == 1 {
-			c.note = fmt.Sprintf("%d:%s: the model has not learned of the cell %q", line, option.Abbreviate(c.Name), option.Abbreviate(cell))
+			c.note = fmt.Sprintf("%d:%s: the model has not learned of the cell %q", line, option.Short(c.Name),
+				option.Short(cell))
 		}
 	}
 	return ""
@@ -286,17 +288,17 @@ func (c *columnReader) parse(text string, put func(j int, x float64)) (problem s
 		switch {
 		case err != nil || index < 0:
 			return fmt.Sprintf("feature %q: want index or index:value, or %s for features that are not known; other "+
-				"values want a column of another name", option.Abbreviate(field), missingFeatures)
+				"values want a column of another name", option.Short(field), missingFeatures)
 		case int(index) >= c.Indices:
-			return fmt.Sprintf("feature %q: index is beyond the %d features that there are", option.Abbreviate(field), c.Indices)
+			return fmt.Sprintf("feature %q: index is beyond the %d features that there are", option.Short(field), c.Indices)
 		case seen[index]:
 			return fmt.Sprintf("feature %d is given twice", index)
 		case valued:
 			if value, err = numeric.ParseDecimal(valueText); err != nil {
-				return fmt.Sprintf("feature %q: value is not a finite decimal number", option.Abbreviate(field))
+				return fmt.Sprintf("feature %q: value is not a finite decimal number", option.Short(field))
 			}
 		}
-		if problem := tooLarge(value); problem != "" {
+		if problem := formats.TooLarge(value); problem != "" {
 			return problem
 		}
 		seen[index] = true
@@ -306,10 +308,10 @@ func (c *columnReader) parse(text string, put func(j int, x float64)) (problem s
 }
 
 // featuresOf makes the features of all rows of a table, dense ones where these take less memory. A bias is last.
-func (l *tableLoader) featuresOf(t *table, columns []column, bias bool) (f crf.Features) {
+func (l *tableLoader) featuresOf(t *formats.Table, columns []column, bias bool) (f crf.Features) {
 	readers, dim, lists, entries := make([]columnReader, len(columns)), 0, false, len(columns)
 	for i, c := range columns {
-		readers[i] = columnReader{column: c, at: t.column(c.Name), first: dim, values: map[string]int{}}
+		readers[i] = columnReader{column: c, at: t.Column(c.Name), first: dim, values: map[string]int{}}
 		for j, v := range c.Values {
 			readers[i].values[v] = j
 		}
@@ -319,7 +321,7 @@ func (l *tableLoader) featuresOf(t *table, columns []column, bias bool) (f crf.F
 		dim, entries = dim+1, entries+1
 	}
 	const number, entry, start = 8, 12, 8
-	before, all, each := len(l.problems), len(t.rows), min(number*dim, entry*entries+start)
+	before, all, each := len(l.problems), len(t.Rows), min(number*dim, entry*entries+start)
 	l.allow(t.File, fmt.Sprintf("the features of %d rows", all), float64(all)*float64(each), nil)
 	if len(l.problems) > before {
 		return f
@@ -330,12 +332,12 @@ func (l *tableLoader) featuresOf(t *table, columns []column, bias bool) (f crf.F
 	}
 	var rows sparseRows
 	var row []sparseValue
-	for r, cells := range t.rows {
+	for r, cells := range t.Rows {
 		row = row[:0]
 		for i := range readers {
 			c := &readers[i]
-			if problem := c.read(&row, int(t.lines[r]), cells[c.at]); problem != "" {
-				t.Add(int(t.lines[r]), option.Abbreviate(c.Name), "", "%s", problem)
+			if problem := c.read(&row, int(t.Lines[r]), cells[c.at]); problem != "" {
+				t.Add(int(t.Lines[r]), option.Short(c.Name), "", "%s", problem)
 			}
 		}
 		if bias && !(onlyList(columns) && columns[0].isMissing(cells[readers[0].at])) {

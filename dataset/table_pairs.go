@@ -4,22 +4,23 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/printable"
 )
 
 // findPairs finds the tables behind paths: pairs of tables by name, prefixes of them, folders of them, or two tables by
 // any other names, wherever they lie.
-func (l *tableLoader) findPairs(paths []string) (pairs []tablePair) {
+func (l *tableLoader) findPairs(paths []string) (pairs []formats.TablePair) {
 	if len(paths) == 2 {
-		if pair, ok := asPair(paths[0], paths[1]); ok {
-			return []tablePair{pair}
+		if pair, ok := formats.AsPair(paths[0], paths[1]); ok {
+			return []formats.TablePair{pair}
 		}
 	}
 	for _, path := range paths {
-		tables, err := filesIn(path, isNodesTable)
+		tables, err := filesIn(path, formats.IsNodesTable)
 		switch base := filepath.Base(path); {
-		case isNodesTable(base), isEdgesTable(base):
+		case formats.IsNodesTable(base), formats.IsEdgesTable(base):
 			tables = []string{path}
 		case err == nil && len(tables) > 1:
 			l.warn("%s holds %d graphs, which share one model; name those to read if that is not meant: %s", path, len(tables),
@@ -27,13 +28,13 @@ func (l *tableLoader) findPairs(paths []string) (pairs []tablePair) {
 		case err == nil && len(tables) == 0:
 			l.failAt(path, "", "", "there are no tables of nodes")
 		case err == nil:
-		case isTable(path):
+		case formats.IsTable(path):
 			l.refuseAlone(path)
 		default:
-			tables = []string{path + "." + nodesStem + extensionBehind(path)}
+			tables = []string{path + "." + formats.NodesStem + formats.ExtensionBehind(path)}
 		}
 		for _, table := range tables {
-			if pair := pairOf(table); !slices.Contains(pairs, pair) { // both of its tables may be given
+			if pair := formats.PairOf(table); !slices.Contains(pairs, pair) { // both of its tables may be given
 				pairs = append(pairs, pair)
 			}
 		}
@@ -43,12 +44,13 @@ func (l *tableLoader) findPairs(paths []string) (pairs []tablePair) {
 
 // refuseAlone tells of a table, or a list of edges, without the other.
 func (l *tableLoader) refuseAlone(path string) {
-	p, what, remedy := newPeek(path), "one table", "name both, or call them NAME.nodes.csv and NAME.edges.csv and name "+
-		"one; of sentences, "+asTaggedText
-	if p.best().what == edgeList {
-		what, remedy = edgeList, "write nodes.csv, id,label and features of nodes, and name both: nodes.csv "+path
-	} else if p.isNumbers() {
-		what, remedy = "a table of numbers", "name both, or of samples, {model!blockbp train --model ising} "+printable.Word(path)
+	p, what, remedy := formats.Look(path), "one table",
+		"name both, or call them NAME.nodes.csv and NAME.edges.csv and name one; of sentences, "+formats.AsTaggedText
+	if p.Best().What == formats.EdgeList {
+		what, remedy = formats.EdgeList, "write nodes.csv, id,label and features of nodes, and name both: nodes.csv "+path
+	} else if p.IsNumbers() {
+		what, remedy = "a table of numbers", "name both, or of samples, {model!blockbp train --model ising} "+
+			printable.Word(path)
 	}
 	l.failAt(path, "", remedy, "it is "+what+", and a table of nodes and one of edges are wanted")
 }

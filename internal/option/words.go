@@ -13,13 +13,13 @@ func DidYouMean(name string, candidates []string) string {
 	}
 	var list []string
 	for _, c := range candidates {
-		list = append(list, fmt.Sprintf("%q", Abbreviate(c)))
+		list = append(list, fmt.Sprintf("%q", Short(c)))
 	}
 	return "there are " + FirstFew(list)
 }
 
-// Abbreviate shortens text for a message.
-func Abbreviate(text string) string {
+// Short shortens text for a message.
+func Short(text string) string {
 	const most = 40
 	if len(text) > most {
 		text = strings.ToValidUTF8(text[:most], "") + "…"

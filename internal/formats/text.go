@@ -1,4 +1,4 @@
-package dataset
+package formats
 
 import (
 	"bufio"
@@ -17,45 +17,45 @@ import (
 	"github.com/blockbp/blockbp/internal/option"
 )
 
-// Forms of tagged text, in Recipe.Text.
+// Forms of tagged text.
 const (
-	textColumns    = "columns"    // token, further columns, label; attributes are made
-	textAttributes = "attributes" // label and attributes, as crfsuite reads them
-	textCoNLLU     = "conllu"     // of ten columns the second is the token, the fourth the label
+	TextColumns    = "columns"    // token, further columns, label; attributes are made
+	TextAttributes = "attributes" // label and attributes, as crfsuite reads them
+	TextCoNLLU     = "conllu"     // of ten columns the second is the token, the fourth the label
 )
 
-// textFile is tagged text: a line for every token, and an empty one between sentences.
-type textFile struct {
-	path  string
-	text  string
-	tabs  bool // they separate fields; else blanks do
-	heads bool // sentences begin with comments
-	ten   bool // it is CoNLL-U, and read as such
+// Text is tagged text: a line for every token, and an empty one between sentences.
+type Text struct {
+	Path   string
+	Text   string
+	tabs   bool // they separate fields; else blanks do
+	heads  bool // sentences begin with comments
+	CoNLLU bool // it is CoNLL-U, and read as such
 
-	attributes bool        // it is read as these
-	ends       int         // sentences
+	Attributes bool        // it is read as these
+	Ends       int         // sentences
 	number     string      // the first field of the first token
 	columns    map[int]int // how many lines have so many fields
-	least      int         // fields of a line, at least and at most
-	most       int
-	usual      int // of most lines: one that differs is a slip
+	Least      int         // fields of a line, at least and at most
+	Most       int
+	Usual      int // of most lines: one that differs is a slip
 	named      int // fields behind the first that are NAME=VALUE, less those that are not
 
-	counts   bool // the first field counts the tokens of every sentence, from 0 or 1
-	numbered bool // and it is no token, as others follow
-	skip     int  // fields before that of the token
+	Counts   bool // the first field counts the tokens of every sentence, from 0 or 1
+	Numbered bool // and it is no token, as others follow
+	Skip     int  // fields before that of the token
 }
 
-// newTextFile looks at the lines of tagged text; without any, ends is 0.
-func newTextFile(path string, data []byte) (*textFile, error) {
+// ReadText looks at the lines of tagged text; without any, Ends is 0. The error is that of what is no text.
+func ReadText(path string, data []byte) (*Text, error) {
 	text := strings.ReplaceAll(strings.TrimPrefix(string(data), "\ufeff"), "\r\n", "\n")
-	f := &textFile{path: path, text: text, columns: map[int]int{}, counts: true}
-	if err := notText(path, data); err != nil {
+	f := &Text{Path: path, Text: text, columns: map[int]int{}, Counts: true}
+	if err := NotText(path, data); err != nil {
 		return nil, err
 	}
 	tabbed := 0 // lines with tabs, less those without
 	for line := range strings.Lines(text) {
-		switch line = strings.Trim(line, blanks+"\n"); {
+		switch line = strings.Trim(line, Blanks+"\n"); {
 		case strings.Contains(line, "\t"):
 			tabbed++
 		case line != "":
@@ -65,14 +65,14 @@ func newTextFile(path string, data []byte) (*textFile, error) {
 	f.tabs = tabbed > 0 // of one head # may be a word
 	f.heads = !f.tabs && strings.HasPrefix(text, commentMark) && strings.Contains(text, "\n\n"+commentMark)
 	longer := false
-	f.sentences(func(s *sentence) {
-		if f.ends++; f.ends == 1 {
-			f.number = s.tokens[0][0]
+	f.Sentences(func(s *Sentence) {
+		if f.Ends++; f.Ends == 1 {
+			f.number = s.Tokens[0][0]
 		}
-		from, _ := strconv.Atoi(s.tokens[0][0])
-		longer = longer || len(s.tokens) > 1
-		for i, fields := range s.tokens {
-			f.counts = f.counts && (from == 0 || from == 1) && fields[0] == strconv.Itoa(from+i)
+		from, _ := strconv.Atoi(s.Tokens[0][0])
+		longer = longer || len(s.Tokens) > 1
+		for i, fields := range s.Tokens {
+			f.Counts = f.Counts && (from == 0 || from == 1) && fields[0] == strconv.Itoa(from+i)
 			f.columns[len(fields)]++
 			for _, field := range fields[1:] {
 				if f.named--; strings.Index(field, "=") > 0 {
@@ -83,14 +83,14 @@ func newTextFile(path string, data []byte) (*textFile, error) {
 	})
 	sizes := slices.Sorted(maps.Keys(f.columns))
 	for _, n := range sizes {
-		if f.columns[n] >= f.columns[f.usual] {
-			f.usual = n
+		if f.columns[n] >= f.columns[f.Usual] {
+			f.Usual = n
 		}
 	}
-	if f.ends > 0 {
-		f.least, f.most = sizes[0], sizes[len(sizes)-1]
+	if f.Ends > 0 {
+		f.Least, f.Most = sizes[0], sizes[len(sizes)-1]
 	}
-	f.numbered = f.counts && longer && f.usual > 2
+	f.Numbered = f.Counts && longer && f.Usual > 2
 	return f, nil
 }
 
@@ -102,102 +102,102 @@ const commentMark = "# "
 
 // isComment reports whether a line is a comment: in a text that is separated by tabs one without any, and in one that
 // is separated by blanks, where # may be a word, one at the head of a sentence, if others have such lines.
-func (f *textFile) isComment(text string, within bool) bool {
+func (f *Text) isComment(text string, within bool) bool {
 	return strings.HasPrefix(text, commentMark) && (f.tabs && !strings.Contains(text, "\t") || f.heads && !within)
 }
 
-// sentence is what the lines of one hold.
-type sentence struct {
-	lines  []int32
-	tokens [][]string // [token][field]
+// Sentence is what the lines of one hold.
+type Sentence struct {
+	Lines  []int32    // from 1
+	Tokens [][]string // [token][field]
 }
 
-// sentences goes through all of them; what use is given holds until the next.
-func (f *textFile) sentences(use func(s *sentence)) {
-	var s sentence
+// Sentences goes through all of them; what use is given holds until the next.
+func (f *Text) Sentences(use func(s *Sentence)) {
+	var s Sentence
 	line := int32(0)
 	end := func() {
-		if len(s.lines) > 0 {
+		if len(s.Lines) > 0 {
 			use(&s)
 		}
-		s.lines, s.tokens = s.lines[:0], s.tokens[:0]
+		s.Lines, s.Tokens = s.Lines[:0], s.Tokens[:0]
 	}
-	for text := range strings.Lines(f.text) {
+	for text := range strings.Lines(f.Text) {
 		line++
 		text = strings.TrimRight(text, "\r\n")
 		fields := f.fields(text)
 		switch {
-		case strings.Trim(text, blanks) == "", strings.HasPrefix(text, documentMark):
+		case strings.Trim(text, Blanks) == "", strings.HasPrefix(text, documentMark):
 			end()
-		case f.isComment(text, len(s.lines) > 0):
-		case f.ten && len(fields) == columnsOfCoNLLU && !isIndex(fields[0]): // words that are written as one, or left out
+		case f.isComment(text, len(s.Lines) > 0):
+		case f.CoNLLU && len(fields) == columnsOfCoNLLU && !isIndex(fields[0]): // words that are written as one, or left out
 		default:
-			s.lines, s.tokens = append(s.lines, line), append(s.tokens, fields)
+			s.Lines, s.Tokens = append(s.Lines, line), append(s.Tokens, fields)
 		}
 	}
 	end()
 }
 
-// blanks separate fields where tabs do not. Others, such as the no-break space and the
+// Blanks separate fields where tabs do not. Others, such as the no-break space and the
 // ideographic one, are letters of tokens.
-const blanks = " \t"
+const Blanks = " \t"
 
 // fields splits a line.
-func (f *textFile) fields(text string) []string {
+func (f *Text) fields(text string) []string {
 	if f.tabs {
 		return strings.Split(text, "\t")
 	}
 	return strings.FieldsFunc(text, func(c rune) bool { return c == ' ' || c == '\t' })
 }
 
-// form says how the lines are to be read: as the name of the file tells, or else as attributes where these are
+// Form says how the lines are to be read: as the name of the file tells, or else as attributes where these are
 // separated by tabs, as many as a token has, or most of them are NAME=VALUE.
-func (f *textFile) form() string {
+func (f *Text) Form() string {
 	switch {
-	case filepath.Ext(f.path) == crfsuiteExtension:
-		return textAttributes
+	case filepath.Ext(f.Path) == CrfsuiteExtension:
+		return TextAttributes
 	case f.isCoNLLU():
-		return textCoNLLU
-	case !f.tabs, slices.Contains([]string{".conll", ".conllu", ".iob", ".bio"}, filepath.Ext(f.path)):
-		return textColumns
-	case f.least != f.most, f.named > 0:
-		return textAttributes
+		return TextCoNLLU
+	case !f.tabs, slices.Contains([]string{".conll", ".conllu", ".iob", ".bio"}, filepath.Ext(f.Path)):
+		return TextColumns
+	case f.Least != f.Most, f.named > 0:
+		return TextAttributes
 	}
-	return textColumns
+	return TextColumns
 }
 
-// columnsOfCoNLLU is how many columns the format of Universal Dependencies has. Those of words, of their parts of
-// speech (UPOS) and of what else is known follow, counted from 0; nothing is an underscore.
+// The format of Universal Dependencies has so many columns. Those of words, of their parts of speech (UPOS) and of
+// what else is known follow, counted from 0; nothing is an underscore.
 const (
 	columnsOfCoNLLU = 10
-	conlluWord      = 1
-	conlluTag       = 3
+	CoNLLUWord      = 1
+	CoNLLUTag       = 3
 	conlluMore      = 9
-	conlluNothing   = "_"
+	CoNLLUNothing   = "_"
 	goldMark        = "Gold="
 )
 
 // isCoNLLU reports whether the text is CoNLL-U: most lines have its columns, separated by
 // tabs, and the first begins with the number of the word within the sentence, or of joined words, such as 1-2.
-func (f *textFile) isCoNLLU() bool {
-	return f.tabs && f.usual == columnsOfCoNLLU && (f.number == "1" || strings.HasPrefix(f.number, "1-"))
+func (f *Text) isCoNLLU() bool {
+	return f.tabs && f.Usual == columnsOfCoNLLU && (f.number == "1" || strings.HasPrefix(f.number, "1-"))
 }
 
-// writeTags writes tagged texts with other tags; see Set.WriteTags.
-func writeTags(w io.Writer, texts []*textFile, tags [][]string) error {
+// WriteTags writes tagged texts with other tags, as dataset.Set.WriteTags says.
+func WriteTags(w io.Writer, texts []*Text, tags [][]string) error {
 	out, last := bufio.NewWriter(w), "" // which keeps its error
 	for _, f := range texts {
-		if strings.Trim(last, blanks) != "" {
+		if strings.Trim(last, Blanks) != "" {
 			_ = out.WriteByte('\n')
 		}
 		of, line := map[int32]string{}, int32(0)
-		f.sentences(func(s *sentence) {
-			for i, line := range s.lines {
+		f.Sentences(func(s *Sentence) {
+			for i, line := range s.Lines {
 				of[line] = tags[0][i]
 			}
 			tags = tags[1:]
 		})
-		for text := range strings.Lines(f.text) {
+		for text := range strings.Lines(f.Text) {
 			line++
 			text = strings.TrimRight(text, "\r\n")
 			fields := f.fields(text)
@@ -214,25 +214,25 @@ func writeTags(w io.Writer, texts []*textFile, tags [][]string) error {
 }
 
 // tagged is the line of a token with a tag.
-func (f *textFile) tagged(text string, fields []string, tag string) string {
+func (f *Text) tagged(text string, fields []string, tag string) string {
 	switch {
-	case f.attributes:
+	case f.Attributes:
 		return tag
-	case !f.ten && f.tabs:
+	case !f.CoNLLU && f.tabs:
 		return text + "\t" + tag
-	case !f.ten:
+	case !f.CoNLLU:
 		return text + " " + tag
 	}
-	if gold := fields[conlluTag]; gold != conlluNothing {
-		fields[conlluMore] = strings.TrimPrefix(fields[conlluMore]+"|"+goldMark+gold, conlluNothing+"|")
+	if gold := fields[CoNLLUTag]; gold != CoNLLUNothing {
+		fields[conlluMore] = strings.TrimPrefix(fields[conlluMore]+"|"+goldMark+gold, CoNLLUNothing+"|")
 	}
-	fields[conlluTag] = tag
+	fields[CoNLLUTag] = tag
 	return strings.Join(fields, "\t")
 }
 
-// splitAttribute reads NAME, or NAME:VALUE, in which a colon and a backslash of the name
+// SplitAttribute reads NAME, or NAME:VALUE, in which a colon and a backslash of the name
 // stand behind a backslash. buffer has room for the name where it has any of these.
-func splitAttribute(field string, buffer []byte) (name []byte, value float64, problem string) {
+func SplitAttribute(field string, buffer []byte) (name []byte, value float64, problem string) {
 	name = buffer[:0]
 	for i := 0; i < len(field); i++ {
 		switch c := field[i]; {
@@ -243,9 +243,9 @@ func splitAttribute(field string, buffer []byte) (name []byte, value float64, pr
 			x, err := numeric.ParseDecimal(field[i+1:])
 			if err != nil {
 				return name, 0, fmt.Sprintf("attribute %q: want NAME or NAME:NUMBER, and a backslash before a colon of the "+
-					"name", option.Abbreviate(field))
+					"name", option.Short(field))
 			}
-			return name, x, tooLarge(x)
+			return name, x, TooLarge(x)
 		default:
 			name = append(name, c)
 		}
@@ -263,10 +263,10 @@ var around = []struct {
 	prefix string
 }{{0, ""}, {-1, "before:"}, {1, "after:"}}
 
-// columnAttributes gives the attributes that are made of a token in columns: its word and those of its neighbours
+// ColumnAttributes gives the attributes that are made of a token in columns: its word and those of its neighbours
 // without case, their shapes, their further columns, the endings of the word, and whether it is the first or the
 // last.
-func columnAttributes(s *sentence, i int, emit func(name []byte, value float64)) {
+func ColumnAttributes(s *Sentence, i int, emit func(name []byte, value float64)) {
 	var name []byte
 	put := func(parts ...string) {
 		name = name[:0]
@@ -281,18 +281,18 @@ func columnAttributes(s *sentence, i int, emit func(name []byte, value float64))
 		case j < 0:
 			put("first")
 			continue
-		case j >= len(s.tokens):
+		case j >= len(s.Tokens):
 			put("last")
 			continue
 		}
-		fields := s.tokens[j]
+		fields := s.Tokens[j]
 		put(a.prefix, "word=", strings.ToLower(fields[0]))
-		put(a.prefix, "shape=", shape(fields[0]))
+		put(a.prefix, "shape=", Shape(fields[0]))
 		for c := 1; c < len(fields); c++ {
-			put(a.prefix, "column ", strconv.Itoa(c+1), "=", strings.Trim(fields[c], blanks))
+			put(a.prefix, "column ", strconv.Itoa(c+1), "=", strings.Trim(fields[c], Blanks))
 		}
 	}
-	word := strings.ToLower(s.tokens[i][0])
+	word := strings.ToLower(s.Tokens[i][0])
 	at := len(word)
 	for n := 1; n <= longestSuffix && at > 0; n++ {
 		_, size := utf8.DecodeLastRuneInString(word[:at])
@@ -302,9 +302,9 @@ func columnAttributes(s *sentence, i int, emit func(name []byte, value float64))
 	}
 }
 
-// shape writes a word with X for capitals, x for other letters, 0 for digits and the other
+// Shape writes a word with X for capitals, x for other letters, 0 for digits and the other
 // characters as they are, each run of one kind as one.
-func shape(word string) string {
+func Shape(word string) string {
 	var b strings.Builder
 	last := rune(-1)
 	for _, c := range word {
@@ -324,9 +324,9 @@ func shape(word string) string {
 	return b.String()
 }
 
-// tooLarge says what is wrong with a feature that is finite and yet too large to work with, and what to do; "" for all
+// TooLarge says what is wrong with a feature that is finite and yet too large to work with, and what to do; "" for all
 // others.
-func tooLarge(v float64) string {
+func TooLarge(v float64) string {
 	if math.Abs(v) <= numeric.Largest || math.IsInf(v, 0) || math.IsNaN(v) {
 		return ""
 	}

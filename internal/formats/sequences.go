@@ -1,4 +1,4 @@
-package dataset
+package formats
 
 import (
 	"slices"
@@ -9,28 +9,29 @@ import (
 // Alignments of sequences: FASTA, with A2M and A3M, whose lower-case letters and points are insertions, and rows of
 // letters alone.
 
-// Alphabets, with the gap last, which other letters are taken for as well.
+// AminoAcids are the letters of proteins, with the gap last, which other letters are taken for as well.
 const (
 	gap        = "-"
-	aminoAcids = "ARNDCQEGHILKMFPSTWYV" + gap
+	AminoAcids = "ARNDCQEGHILKMFPSTWYV" + gap
 )
 
-var alphabets = []string{"ACGT" + gap, "ACGU" + gap, aminoAcids}
+// Alphabets are those of sequences, the smallest first.
+var Alphabets = []string{"ACGT" + gap, "ACGU" + gap, AminoAcids}
 
-// isAlignment knows FASTA by its first line, and rows of letters of one length by all that were looked at.
-func (p *peek) isAlignment() bool {
+// IsAlignment knows FASTA by its first line, and rows of letters of one length by all that were looked at.
+func (p *Peek) IsAlignment() bool {
 	if strings.HasPrefix(p.start, ">") {
 		return true
 	}
 	const least = 10 // sites; words are shorter
-	letters := func(c rune) bool { return !strings.ContainsRune(aminoAcids+"BJOUXZ*", c) }
+	letters := func(c rune) bool { return !strings.ContainsRune(AminoAcids+"BJOUXZ*", c) }
 	return len(p.lines) > 1 && len(p.lines[0]) >= least && !slices.ContainsFunc(p.lines, func(line string) bool {
 		return len(line) != len(p.lines[0]) || strings.ContainsFunc(line, letters)
 	})
 }
 
-// sequences are those of an alignment without insertions, and the lines on which they begin.
-func sequences(text string) (rows []string, lines []int) {
+// Sequences are those of an alignment without insertions, and the lines on which they begin.
+func Sequences(text string) (rows []string, lines []int) {
 	line, separator := 1, "\n"
 	fasta := strings.HasPrefix(text, ">")
 	if fasta {

@@ -1,4 +1,4 @@
-package dataset
+package formats
 
 import (
 	"cmp"
@@ -13,11 +13,11 @@ import (
 	"github.com/blockbp/blockbp/internal/option"
 )
 
-// kindOf finds out what the paths are, or checks that they are what they are said to be. samples says that tables are
+// KindOf finds out what the paths are, or checks that they are what they are said to be. samples says that tables are
 // of samples.
-func kindOf(paths []string, wanted string, samples bool) (kind string, list []error) {
-	if wanted != "" && !slices.Contains(kinds, wanted) {
-		return "", []error{option.Wrong("Kind", "it is %q; %s", wanted, option.DidYouMean(wanted, kinds))}
+func KindOf(paths []string, wanted string, samples bool) (kind string, list []error) {
+	if wanted != "" && !slices.Contains(Kinds, wanted) {
+		return "", []error{option.Wrong("Kind", "it is %q; %s", wanted, option.DidYouMean(wanted, Kinds))}
 	}
 	for _, path := range paths {
 		found, err := detect(path, wanted, samples)
@@ -43,7 +43,7 @@ func kindOf(paths []string, wanted string, samples bool) (kind string, list []er
 func detect(path, wanted string, samples bool) ([]string, error) {
 	stat, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, tableErr := os.Stat(path + "." + nodesStem + extensionBehind(path)); tableErr == nil {
+		if _, tableErr := os.Stat(path + "." + NodesStem + ExtensionBehind(path)); tableErr == nil {
 			return []string{kindGraph}, nil
 		}
 	}
@@ -53,27 +53,27 @@ func detect(path, wanted string, samples bool) ([]string, error) {
 	if stat.IsDir() {
 		return detectFolder(path, wanted)
 	}
-	p := newPeek(path)
+	p := Look(path)
 	switch {
-	case samples && (isSamples(path) || isPairs(path)):
+	case samples && (IsSamples(path) || IsPairs(path)):
 		return []string{kindNPZ}, nil
-	case wanted == kindText && p.extension != ".npz" && p.extension != ".csv", wanted == kindGraph && isTable(path),
+	case wanted == kindText && p.extension != ".npz" && p.extension != ".csv", wanted == kindGraph && IsTable(path),
 		wanted == kindNPZ && p.extension == ".npz":
 		return []string{wanted}, nil
 	}
-	f := p.best()
-	return []string{f.kind}, f.refuse(p)
+	f := p.Best()
+	return []string{f.Kind}, f.refuse(p)
 }
 
 // refuse is the error of a file that is no data, or not read at all.
-func (f *format) refuse(p *peek) error {
+func (f *Format) refuse(p *Peek) error {
 	switch {
-	case f.what == "":
+	case f.What == "":
 		return unknown(p.path)
-	case f.kind == "":
-		return option.At(p.path, 0, "", f.advice(p), "it is %s, which is not read", option.Text(f.what))
-	case f.kind == kindNetwork:
-		return option.At(p.path, 0, "", f.advice(p), "it is %s, where data are wanted", option.Text(f.what))
+	case f.Kind == "":
+		return option.At(p.path, 0, "", f.advice(p), "it is %s, which is not read", option.Text(f.What))
+	case f.Kind == KindNetwork:
+		return option.At(p.path, 0, "", f.advice(p), "it is %s, where data are wanted", option.Text(f.What))
 	}
 	return nil
 }
@@ -102,11 +102,11 @@ func detectFolder(folder, wanted string) ([]string, error) {
 			return nil, &option.Error{File: folder, Problem: "it holds predictions", Remedy: "give the data that they are of"}
 		case strings.HasSuffix(name, ".npz"), name == npy.Edges+".npy":
 			kind = kindNPZ
-		case slices.Contains(imagesFolders, name) && isFolder(path): // or a link to one
+		case slices.Contains(ImagesFolders, name) && IsFolder(path): // or a link to one
 			kind = kindImages
-		case isNodesTable(name):
+		case IsNodesTable(name):
 			kind = kindGraph
-		case slices.Contains(textExtensions, filepath.Ext(name)):
+		case slices.Contains(TextExtensions, filepath.Ext(name)):
 			kind = kindText
 		case !e.IsDir():
 			others = append(others, path)
@@ -132,8 +132,8 @@ func detectFolder(folder, wanted string) ([]string, error) {
 		err = doubt(folder, others, kindText)
 	}
 	for _, path := range named { // what a file holds tells more than its name
-		if p := newPeek(path); err == nil && p.best().kind == "" && (found[0] == kindText || p.arrays != nil) {
-			err = p.best().refuse(p)
+		if p := Look(path); err == nil && p.Best().Kind == "" && (found[0] == kindText || p.arrays != nil) {
+			err = p.Best().refuse(p)
 		}
 	}
 	return found, err
@@ -142,14 +142,14 @@ func detectFolder(folder, wanted string) ([]string, error) {
 // doubt is the error of a folder with files that look like data of a kind, "" for any, and have no name that tells.
 func doubt(folder string, files []string, kind string) error {
 	for _, path := range files {
-		p := newPeek(path)
-		switch f := p.best(); {
-		case f.what == "", kind != "" && f.kind != kind:
-		case f.kind == "":
-			return option.At(folder, 0, "", f.advice(p), "%s is %s, which is not read", path, f.what)
+		p := Look(path)
+		switch f := p.Best(); {
+		case f.What == "", kind != "" && f.Kind != kind:
+		case f.Kind == "":
+			return option.At(folder, 0, "", f.advice(p), "%s is %s, which is not read", path, f.What)
 		default:
 			return option.At(folder, 0, "", "name the files to read instead of the folder, or call tables NAME.nodes.csv and "+
-				"NAME.edges.csv", "%s looks like %s, and has no name by which a folder is read", path, f.what)
+				"NAME.edges.csv", "%s looks like %s, and has no name by which a folder is read", path, f.What)
 		}
 	}
 	return nil
