@@ -35,7 +35,8 @@ var mayImport = map[string][]string{
 	"infer": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/exact", "internal/gibbs", "internal/memory", "internal/parallel", "internal/partition", "internal/ground"},
 	"learn": {"internal/option", "internal/fileio", "internal/linear", "internal/runstate", "internal/cut", "internal/instances", "internal/lbfgs", "internal/local", "crf", "counting", "graph", "internal/bp", "internal/distributed", "internal/memory", "internal/numeric", "internal/parallel", "internal/partition", "internal/safetensors", "internal/simd", "internal/spill", "internal/ground", "internal/stretch", "internal/gibbs"},
 
-	"dataset": {"internal/option", "internal/fileio", "crf", "mrf", "graph", "internal/uai", "internal/memory", "internal/npy", "internal/numeric", "internal/parallel", "internal/stretch"},
+	"dataset": {"internal/option", "internal/fileio", "crf", "mrf", "graph", "internal/formats", "internal/uai",
+		"internal/memory", "internal/npy", "internal/numeric", "internal/parallel", "internal/printable", "internal/stretch"},
 
 	"internal/bp":          {"crf", "counting", "mrf", "graph", "internal/numeric", "internal/parallel", "internal/partition", "internal/simd", "internal/ground"},
 	"internal/exact":       {"mrf", "graph", "internal/gibbs", "internal/memory", "internal/numeric"},
@@ -72,8 +73,10 @@ var mayImport = map[string][]string{
 	},
 	"internal/standardise": {"internal/fileio", "internal/instances", "crf", "internal/parallel", "internal/spill", "internal/stretch"},
 
-	"internal/fileio":      {},
-	"internal/option":      {},
+	"internal/fileio": {},
+	"internal/option": {},
+	"internal/formats": {"internal/option", "internal/fileio", "internal/npy", "internal/numeric",
+		"internal/printable"},
 	"internal/npy":         {"internal/option", "internal/fileio", "internal/memory"},
 	"internal/printable":   {},
 	"internal/numeric":     {},

@@ -5,14 +5,10 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/option"
 )
-
-// mostLabelsNamed bounds how many types or states a warning about labels names.
-const mostLabelsNamed = 5
 
 // advise warns of what a model cannot learn from the data that were read: a direction that is not asked for, edges
 // where there are none, hidden labels, and states that no label has.
@@ -59,7 +55,7 @@ func (l *loader) advise() {
 	}
 	if len(never) > 0 {
 		verb := map[bool]string{true: "occurs", false: "occur"}[len(never) == 1]
-		l.warn("%s never %s among the labels: %s", firstFew(never), verb, avoided)
+		l.warn("%s never %s among the labels: %s", option.FirstFew(never), verb, avoided)
 	}
 }
 
@@ -102,15 +98,6 @@ func (l *loader) howHidden() string {
 		how += fmt.Sprintf(", or not in the split %q", option.Literal(l.o.Observed))
 	}
 	return how
-}
-
-// firstFew lists the first of some texts, and then how many more there are.
-func firstFew(texts []string) string {
-	list := strings.Join(texts[:min(mostLabelsNamed, len(texts))], ", ")
-	if n := len(texts) - mostLabelsNamed; n > 0 {
-		list += fmt.Sprintf(" and %d more", n)
-	}
-	return list
 }
 
 const (

@@ -6,19 +6,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
+
+	"github.com/blockbp/blockbp/internal/formats"
+	"github.com/blockbp/blockbp/internal/option"
 )
 
 // Alignments of sequences: FASTA, with A2M and A3M, whose lower-case letters and points are insertions, and rows of
 // letters alone.
-
-// Alphabets, with the gap last, which other letters are taken for as well.
-const (
-	gap        = "-"
-	aminoAcids = "ARNDCQEGHILKMFPSTWYV" + gap
-)
-
-var alphabets = []string{"ACGT" + gap, "ACGU" + gap, aminoAcids}
 
 // Values of Options.SampleWeights, beside columns.
 const (
@@ -26,39 +20,27 @@ const (
 	defaultIdentity = 0.8
 )
 
-// isAlignment knows FASTA by its first line, and rows of letters of one length by all that were looked at.
-func (p *peek) isAlignment() bool {
-	if strings.HasPrefix(p.start, ">") {
-		return true
-	}
-	const least = 10 // sites; words are shorter
-	letters := func(c rune) bool { return !strings.ContainsRune(aminoAcids+"BJOUXZ*", c) }
-	return len(p.lines) > 1 && len(p.lines[0]) >= least && !slices.ContainsFunc(p.lines, func(line string) bool {
-		return len(line) != len(p.lines[0]) || strings.ContainsFunc(line, letters)
-	})
-}
-
 // readAlignment makes samples of sequences.
 func (p *sampleReader) readAlignment(data []byte) {
 	p.aligned = true
-	p.keep(notText(p.file, data))
-	rows, lines := sequences(string(data))
+	p.Keep(formats.NotText(p.File, data))
+	rows, lines := formats.Sequences(string(data))
 	for i, row := range rows {
 		if x := strings.IndexFunc(row, func(c rune) bool { return c != '-' && (c < 'A' || c > 'Z') }); x >= 0 {
-			p.add(lines[i], "", "want letters of sequences, - for gaps", "there is a %.1q in the sequence", row[x:])
+			p.Add(lines[i], "", "want letters of sequences, - for gaps", "there is a %.1q in the sequence", row[x:])
 		} else if len(row) != len(rows[0]) {
-			p.add(lines[i], "", "lower-case letters and points are insertions, which do not count; align the sequences again",
+			p.Add(lines[i], "", "lower-case letters and points are insertions, which do not count; align the sequences again",
 				"the sequence has %d sites, the first has %d", len(row), len(rows[0]))
 		}
 	}
-	if len(p.list) == 0 && (len(rows) < 2 || len(rows[0]) < 2) {
-		p.add(0, "", "", "want an alignment of two sequences or more, of two sites or more")
+	if len(p.List) == 0 && (len(rows) < 2 || len(rows[0]) < 2) {
+		p.Add(0, "", "", "want an alignment of two sequences or more, of two sites or more")
 	}
-	if len(p.list) > 0 {
+	if len(p.List) > 0 {
 		return
 	}
-	alphabet := alphabets[slices.IndexFunc(alphabets, func(letters string) bool {
-		return letters == aminoAcids || !slices.ContainsFunc(rows, func(row string) bool {
+	alphabet := formats.Alphabets[slices.IndexFunc(formats.Alphabets, func(letters string) bool {
+		return letters == formats.AminoAcids || !slices.ContainsFunc(rows, func(row string) bool {
 			return strings.Trim(row, letters+"N") != ""
 		})
 	})]
@@ -79,38 +61,6 @@ func (p *sampleReader) readAlignment(data []byte) {
 	p.weighSequences(rows)
 }
 
-// sequences are those of an alignment without insertions, and the lines on which they begin.
-func sequences(text string) (rows []string, lines []int) {
-	line, separator := 1, "\n"
-	fasta := strings.HasPrefix(text, ">")
-	if fasta {
-		separator = "\n>"
-	}
-	for record := range strings.SplitSeq(text, separator) {
-		row := record
-		if fasta {
-			_, row, _ = strings.Cut(record, "\n")
-		}
-		if row = strings.Join(strings.Fields(row), ""); row != "" || fasta {
-			rows, lines = append(rows, row), append(lines, line)
-		}
-		line += 1 + strings.Count(record, "\n")
-	}
-	insertions := slices.ContainsFunc(rows, func(row string) bool { return strings.ContainsFunc(row, unicode.IsUpper) })
-	for i, row := range rows {
-		if !insertions {
-			row = strings.ToUpper(row)
-		}
-		rows[i] = strings.Map(func(c rune) rune {
-			if c == '.' || c == '*' || c >= 'a' && c <= 'z' {
-				return -1
-			}
-			return c
-		}, row)
-	}
-	return rows, lines
-}
-
 // weighSequences counts a sequence as one of so many that are as much alike as an identity says.
 func (p *sampleReader) weighSequences(rows []string) {
 	asked, identity := p.l.o.SampleWeights, defaultIdentity
@@ -120,7 +70,7 @@ func (p *sampleReader) weighSequences(rows []string) {
 	if x, err := strconv.ParseFloat(asked, 64); err == nil && x > 0 && x <= 1 {
 		identity = x
 	} else if asked != "" {
-		p.keep(optionError("SampleWeights", "%q: want an identity of sequences, more than 0 to 1, or %s", asked, noWeights))
+		p.Keep(option.Wrong("SampleWeights", "%q: want an identity of sequences, more than 0 to 1, or %s", asked, noWeights))
 		return
 	}
 	sites := len(rows[0])

@@ -70,7 +70,7 @@ func (l *npzLoader) findDirection() {
 		directed := says(in, 1)
 		if directed != says(l.instances[0], 1) {
 			are := map[bool]string{true: "are directed", false: "are not"}
-			l.at(in, directedArray, "make the two agree", "its edges %s, those of %s %s", are[directed], l.instances[0].file,
+			l.at(in, directedArray, "make the two agree", "its edges %s, those of %s %s", are[directed], l.instances[0].File,
 				are[!directed])
 			return
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/npy"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/stretch"
 )
 
@@ -30,16 +31,16 @@ func parseMap(path string, data []byte, file *fileio.Mapping) (*featureMap, erro
 	}
 	switch {
 	case len(h.Shape) != 3 || h.Count == 0:
-		return nil, wrong(path, 0, "", "", "shape is %s, want [h, w, d], none of them 0", npy.ShapeText(h.Shape))
+		return nil, option.At(path, 0, "", "", "shape is %s, want [h, w, d], none of them 0", npy.ShapeText(h.Shape))
 	case !h.Floating() && h.Code() != "u1": // a network's output in bytes
-		return nil, wrong(path, 0, "", "convert it with astype(numpy.float32)",
+		return nil, option.At(path, 0, "", "convert it with astype(numpy.float32)",
 			"dtype is %s, want float32, float16, float64 or uint8", h.Descr)
 	}
 	number := h.Number()
 	for i := 0; i < h.Count && h.Code() != "u1"; i++ {
 		if x := number(raw[h.Size*h.Place(i):]); float32(x)-float32(x) != 0 {
-			return nil, wrong(path, 0, npy.IndexText(h.Shape, i), "rescale features that are larger, for example to a standard "+
-				"deviation of 1", "is %v, want a finite number of single precision", x)
+			return nil, option.At(path, 0, npy.IndexText(h.Shape, i),
+				"rescale features that are larger, for example to a standard deviation of 1", "is %v, want a finite number of single precision", x)
 		}
 	}
 	return &featureMap{path, h.Shape[0], h.Shape[1], h.Shape[2], &storedCells{file, raw, h, number, h.Shape[2]}}, nil

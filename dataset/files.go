@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/internal/fileio"
+	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/option"
 )
@@ -33,7 +34,7 @@ func readList(path string, allowed int64) ([]listEntry, Source, []error) {
 
 func parseList(path string, data []byte) ([]listEntry, []error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	if err := notText(path, data); err != nil {
+	if err := formats.NotText(path, data); err != nil {
 		return nil, []error{err}
 	}
 	var entries []listEntry
@@ -47,7 +48,7 @@ func parseList(path string, data []byte) ([]listEntry, []error) {
 		entries = append(entries, listEntry{text, line})
 	}
 	if len(entries) == 0 {
-		return nil, []error{wrong(path, 0, "", "", "the list is empty")}
+		return nil, []error{option.At(path, 0, "", "", "the list is empty")}
 	}
 	return entries, nil
 }
@@ -107,16 +108,3 @@ func naturalCompare(a, b string) int {
 
 // digits is how many of them s begins with.
 func digits(s string) int { return len(s) - len(strings.TrimLeft(s, "0123456789")) }
-
-// suggestion names the candidate nearest to name, for the end of an error
-// message, or lists the first where none is near.
-func suggestion(name string, candidates []string) string {
-	if best := option.Nearest(name, candidates); best != "" {
-		return fmt.Sprintf("did you mean %q?", best)
-	}
-	var list []string
-	for _, c := range candidates {
-		list = append(list, fmt.Sprintf("%q", abbreviate(c)))
-	}
-	return "there are " + firstFew(list)
-}

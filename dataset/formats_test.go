@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/blockbp/blockbp/internal/formats"
 )
 
 const (
@@ -32,15 +34,15 @@ func archiveOf(t *testing.T, names ...string) string {
 // TestFormats: what a file is, by its name and its lines, and what an error says of one that is not read.
 func TestFormats(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
-		{"karate.txt", karate, edgeList},
-		{"karate.txt", "# a comment\n0 1\n0 2\n1 2\n", edgeList},
-		{"snap.txt", "# FromNodeId\tToNodeId\n0\t1\n0\t2\n1\t2\n", edgeList},
-		{"headed.txt", "from to weight\n0 1 4\n0 2 .5\n1 2 1\n", edgeList},
-		{"commas.txt", "0,1,4\n0,2,5\n1,2,1\n", edgeList},
-		{"quoted.txt", "// a comment\n\"0\" \"1\"\n\"0\" \"2\"\n\"1\" \"2\"\n", edgeList},
-		{"names.txt", "ann bob\nbob cid\ncid ann\n", edgeList},
-		{"karate.edgelist", "0 1 {'weight': 4}\n0 2 {'weight': 5}\n", edgeList},
-		{"karate", "0 1 {'weight': 4}\n0 2 {'weight': 5}\n1 2 {}\n", edgeList},
+		{"karate.txt", karate, formats.EdgeList},
+		{"karate.txt", "# a comment\n0 1\n0 2\n1 2\n", formats.EdgeList},
+		{"snap.txt", "# FromNodeId\tToNodeId\n0\t1\n0\t2\n1\t2\n", formats.EdgeList},
+		{"headed.txt", "from to weight\n0 1 4\n0 2 .5\n1 2 1\n", formats.EdgeList},
+		{"commas.txt", "0,1,4\n0,2,5\n1,2,1\n", formats.EdgeList},
+		{"quoted.txt", "// a comment\n\"0\" \"1\"\n\"0\" \"2\"\n\"1\" \"2\"\n", formats.EdgeList},
+		{"names.txt", "ann bob\nbob cid\ncid ann\n", formats.EdgeList},
+		{"karate.edgelist", "0 1 {'weight': 4}\n0 2 {'weight': 5}\n", formats.EdgeList},
+		{"karate", "0 1 {'weight': 4}\n0 2 {'weight': 5}\n1 2 {}\n", formats.EdgeList},
 		{"karate.adjlist", "#-\n# GMT\n0 1 2\n1 2\n2\n", "a list of neighbours"},
 		{"county.gal", "0 3 county id\n1 2\n2 3\n2 1\n1\n3 1\n1\n", "a GAL file of PySAL"},
 		{"spins.txt", "1 -1 1\n-1 -1 1\n1 1 1\n", "rows of numbers"},
@@ -80,7 +82,7 @@ func TestFormats(t *testing.T) {
 			"day.\n", ""},
 	} {
 		folder := writeFiles(t, map[string]string{c.name: c.text})
-		if got := newPeek(filepath.Join(folder, c.name)).best().what; got != c.want {
+		if got := formats.Look(filepath.Join(folder, c.name)).Best().What; got != c.want {
 			t.Errorf("%s, %q: it is %q, want %q", c.name, c.text, got, c.want)
 		}
 	}

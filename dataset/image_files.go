@@ -10,7 +10,9 @@ import (
 
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/fileio"
+	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/memory"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/stretch"
 )
 
@@ -20,7 +22,6 @@ const superpixelsFolder, featuresFolder = "superpixels", "features"
 
 // Folders of an image folder: the usual ones, and those of PASCAL VOC.
 var (
-	imagesFolders = []string{"images", "JPEGImages"}
 	labelsFolders = []string{"labels", "SegmentationClass"}
 )
 
@@ -61,7 +62,7 @@ func (d *imageData) open(path, what, remedy string, suffixes ...string) (string,
 		}
 		missing = append(missing, path+suffix)
 	}
-	return "", nil, wrong(d.image.Path, 0, "", remedy+", or leave the picture out of the list",
+	return "", nil, option.At(d.image.Path, 0, "", remedy+", or leave the picture out of the list",
 		"it has no %s: there is no %s", what, strings.Join(missing, " or "))
 }
 
@@ -72,7 +73,7 @@ func (l *imageLoader) findFolders(folder string) (f imageFolders) {
 	switch missing := errors.Is(err, fs.ErrNotExist) && l.o.FeatureDir == ""; {
 	case r != nil && r.Colours, r == nil && missing:
 	case missing:
-		l.fail(optionError("FeatureDir", "there is no folder %s; name the folder with one ID.npy of unary features "+
+		l.fail(option.Wrong("FeatureDir", "there is no folder %s; name the folder with one ID.npy of unary features "+
 			"[h, w, d] per picture, as the model learned from", features))
 	default:
 		f.features = features
@@ -82,7 +83,7 @@ func (l *imageLoader) findFolders(folder string) (f imageFolders) {
 		f.superpixels = folderOf(folder, l.o.Superpixels, superpixelsFolder)
 	}
 	if !l.o.NoLabels {
-		if f.labels = folderOf(folder, "", labelsFolders...); !isFolder(f.labels) {
+		if f.labels = folderOf(folder, "", labelsFolders...); !formats.IsFolder(f.labels) {
 			l.failAt(folder, "", "it has a picture of labels, ID.png, for each ID.jpg or ID.png in images; predict needs none",
 				"there is no folder %s", f.labels)
 		}
@@ -107,12 +108,9 @@ func folderOf(folder, asked string, usual ...string) string {
 	if asked != "" {
 		return ListPath(folder, asked)
 	}
-	there := slices.IndexFunc(usual, func(name string) bool { return isFolder(filepath.Join(folder, name)) })
+	there := slices.IndexFunc(usual, func(name string) bool { return formats.IsFolder(filepath.Join(folder, name)) })
 	return filepath.Join(folder, usual[max(there, 0)])
 }
-
-// pictureSuffixes are those of pictures to be read.
-var pictureSuffixes = []string{".jpg", ".jpeg", ".png"}
 
 // idOf is what a picture is called: its file without a suffix.
 func idOf(picture string) string {
@@ -121,15 +119,15 @@ func idOf(picture string) string {
 
 // chosen returns the pictures that a list names, by their ids or files, or without a list all in the order of ids.
 func (l *imageLoader) chosen(folder string) (pictures []string) {
-	within := folderOf(folder, "", imagesFolders...)
+	within := folderOf(folder, "", formats.ImagesFolders...)
 	all, err := filesIn(within, func(name string) bool {
-		return slices.Contains(pictureSuffixes, strings.ToLower(filepath.Ext(name)))
+		return slices.Contains(formats.PictureSuffixes, strings.ToLower(filepath.Ext(name)))
 	})
 	if err != nil {
 		l.fail(err)
 		return nil
 	}
-	p := &problems{file: within}
+	p := &option.Problems{File: within}
 	named := map[string][]string{} // pictures by ids and by files
 	var entries []listEntry
 	for _, path := range all {
@@ -139,12 +137,12 @@ func (l *imageLoader) chosen(folder string) (pictures []string) {
 	}
 	slices.SortFunc(entries, func(a, b listEntry) int { return naturalCompare(a.text, b.text) })
 	if l.o.List != "" {
-		p.file = ListPath(folder, l.o.List)
-		named, source, wrong := readList(p.file, l.o.Memory)
-		entries, p.list, l.set.Sources = named, wrong, append(l.set.Sources, source)
+		p.File = ListPath(folder, l.o.List)
+		named, source, wrong := readList(p.File, l.o.Memory)
+		entries, p.List, l.set.Sources = named, wrong, append(l.set.Sources, source)
 	} else if len(entries) == 0 {
-		p.add(0, "", `save them as png, in Python PIL.Image.open("a.bmp").save("a.png")`, "there are no pictures (%s)",
-			strings.Join(pictureSuffixes, ", "))
+		p.Add(0, "", `save them as png, in Python PIL.Image.open("a.bmp").save("a.png")`, "there are no pictures (%s)",
+			strings.Join(formats.PictureSuffixes, ", "))
 	}
 	first := map[string]int{} // line of a picture
 	for _, e := range entries {
@@ -153,17 +151,17 @@ func (l *imageLoader) chosen(folder string) (pictures []string) {
 			paths = named[filepath.Base(e.text)]
 		}
 		if len(paths) != 1 {
-			p.add(e.line, "", "an id is a file name without .jpg or .png", "%d pictures are named %q in %s, want 1",
-				len(paths), abbreviate(e.text), within)
+			p.Add(e.line, "", "an id is a file name without .jpg or .png", "%d pictures are named %q in %s, want 1",
+				len(paths), option.Short(e.text), within)
 			continue
 		}
 		if line := first[paths[0]]; line > 0 {
-			p.add(e.line, "", "remove one of the two", "%q is listed on line %d already", abbreviate(idOf(paths[0])), line)
+			p.Add(e.line, "", "remove one of the two", "%q is listed on line %d already", option.Short(idOf(paths[0])), line)
 		}
 		first[paths[0]] = e.line
 		pictures = append(pictures, paths[0])
 	}
-	l.fail(p.errors()...)
+	l.fail(p.Errors()...)
 	return pictures
 }
 
@@ -245,7 +243,7 @@ func misfit(path string, rows, cols int, s *ImageSource, wanted string) error {
 	if s.turned {
 		remedy += "; viewers turn the picture: " + upright
 	}
-	return wrong(path, 0, "", remedy,
+	return option.At(path, 0, "", remedy,
 		"its %d rows of %d cells are not the shape of %s, which has %d rows of %d pixels", rows, cols, s.Path, s.Height,
 		s.Width)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/stretch"
 )
 
@@ -101,7 +102,7 @@ func (l *imageLoader) chooseStates() {
 		all := l.countLabels()
 		if l.readNames(all, len(r.States) > 0); len(r.States) == 0 {
 			r.States, r.LabelNames = l.countStates(0, all, "pixels are", "every label of every picture", " or {states}",
-				optionError("States", "there are no labels to tell the number of states; name them")),
+				option.Wrong("States", "there are no labels to tell the number of states; name them")),
 				slices.Sorted(maps.Keys(l.names))
 		}
 	}
@@ -140,7 +141,7 @@ func (l *imageLoader) joinPixels() {
 		}
 	})
 	for i, err := range failures {
-		l.fail(ofFile(l.images[i].image.Path, err))
+		l.fail(option.OfFile(l.images[i].image.Path, err))
 	}
 }
 
@@ -188,7 +189,7 @@ func (l *imageLoader) freezeAll() {
 	for i, err := range failures {
 		switch {
 		case err != nil:
-			l.fail(ofFile(l.images[i].features.path, err))
+			l.fail(option.OfFile(l.images[i].features.path, err))
 		case specs[i].Graph != nil: // the context did not end before
 			l.freeze(l.images[i].image.Path, specs[i], nil)
 		}

@@ -29,9 +29,9 @@ const sayHidden = `write "hidden_labels": true into ` + ManifestName
 // numbered are labels that are numbers, as an array of the data has them.
 type numbered struct {
 	labels []int32
-	typeOf func(s int) int              // of nodes
-	place  func(e *Error, s int) *Error // puts the place of a label into an error
-	hides  string                       // a label: -1, or 255 in a picture, where it says nothing of spins
+	typeOf func(s int) int                            // of nodes
+	place  func(e *option.Error, s int) *option.Error // puts the place of a label into an error
+	hides  string                                     // a label: -1, or 255 in a picture, where it says nothing of spins
 }
 
 // labelCounts says how often each label occurs, where labels are numbers.
@@ -69,7 +69,7 @@ func (l *loader) countLabels() map[int]labelCounts {
 }
 
 // placeOf puts the place of the first label of a node type that is this one into an error.
-func (l *loader) placeOf(e *Error, a int, label int32) *Error {
+func (l *loader) placeOf(e *option.Error, a int, label int32) *option.Error {
 	for _, n := range l.numbers {
 		for s, y := range n.labels {
 			if y == label && n.typeOf(s) == a && !(n.hides != hiddenNumber && y == crf.Unobserved) {
@@ -85,7 +85,7 @@ func (l *loader) checkNumbers(states func(a int) int, arrays ...numbered) {
 	for _, n := range arrays {
 		for s, y := range n.labels {
 			if k := states(n.typeOf(s)); y < crf.Unobserved || int(y) >= k {
-				l.fail(n.place(wrong("", 0, "", "", "is %d, want %s (unobserved) or 0 to %d", y, n.hides, k-1), s))
+				l.fail(n.place(option.At("", 0, "", "", "is %d, want %s (unobserved) or 0 to %d", y, n.hides, k-1), s))
 				break
 			}
 		}
@@ -109,7 +109,7 @@ func (l *loader) askWhatHides() {
 			remedy = "if they are spins, use {model!blockbp train --model ising}, or write 0 and 1, by labels = (labels + " +
 				"1) // 2; "
 		}
-		err := wrong("", 0, "", remedy+"if -1 is to hide, "+sayHidden, "is -1, which hides a label, as are %d of the %d "+
+		err := option.At("", 0, "", remedy+"if -1 is to hide, "+sayHidden, "is -1, which hides a label, as are %d of the %d "+
 			"labels%s, and all others are 1", x[-1], x[-1]+x[1], of)
 		err = l.placeOf(err, a, crf.Unobserved)
 		if l.o.Schema != nil && !l.o.Learning {
@@ -131,7 +131,7 @@ func (l *loader) countStates(a int, all map[int]labelCounts, what, every, otherw
 		l.fail(missing)
 		return nil
 	}
-	at := l.placeOf(&Error{}, a, largest)
+	at := l.placeOf(&option.Error{}, a, largest)
 	switch {
 	case largest >= mostStates:
 		at.Problem, at.Remedy = fmt.Sprintf("is %d, want less than %d", largest, mostStates), "-1 means unobserved"
@@ -141,7 +141,7 @@ func (l *loader) countStates(a int, all map[int]labelCounts, what, every, otherw
 			"%s is 0, which tells of one state only", every)
 	default:
 		l.warn("%s taken to have %d states, because the largest label is %d (%s); give \"states\" in %s%s to be sure",
-			what, largest+1, largest, at.where(), ManifestName, option.Text(otherwise))
+			what, largest+1, largest, where(at), ManifestName, option.Text(otherwise))
 		return crf.NumberedStates(int(largest) + 1)
 	}
 	return nil
@@ -221,8 +221,8 @@ func (l *loader) readNames(all map[int]labelCounts, told bool) {
 			}
 			x, known := slices.BinarySearch(names, y)
 			if n.labels[s] = int32(x); !known {
-				l.fail(n.place(wrong("", 0, "", "learn from labels that have it, too", "label is %d, want %s (unobserved) or a "+
-					"state of the model: %s", y, n.hides, firstFew(labelTextsOf(names))), s))
+				l.fail(n.place(option.At("", 0, "", "learn from labels that have it, too",
+					"label is %d, want %s (unobserved) or a state of the model: %s", y, n.hides, option.FirstFew(labelTextsOf(names))), s))
 				break
 			}
 		}
@@ -247,7 +247,7 @@ func (l *loader) findNames(all map[int]labelCounts) {
 		}
 		l.names[a] = names
 		l.warn("%s, and are the names of %d states: %s; if they number states, give \"states\" in %s", why, len(names),
-			firstFew(labelTextsOf(names)), ManifestName)
+			option.FirstFew(labelTextsOf(names)), ManifestName)
 	}
 }
 

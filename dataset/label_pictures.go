@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/option"
 )
 
 const (
@@ -95,7 +96,8 @@ func (l *imageLoader) chooseColours(counts labelCounts, forms map[int]string) {
 		return
 	case len(names) != len(colours):
 		l.failAt(at, "", "name as many, in this order, and "+hiddenName+" for one that means not labelled",
-			"the labels of all pictures have %d colours, %s, and %d states are named", len(colours), firstFew(texts), named)
+			"the labels of all pictures have %d colours, %s, and %d states are named", len(colours), option.FirstFew(texts),
+			named)
 		return
 	}
 	r.LabelColours = true
@@ -151,9 +153,9 @@ func (l *imageLoader) mapColours(r *Recipe) {
 		for s, v := range d.labels.numbers {
 			y, ok := states[v]
 			if d.labels.numbers[s] = y; !ok {
-				l.fail(d.labels.place(wrong("", 0, "", "learn from pictures that have it, too; soft borders, which "+
+				l.fail(d.labels.place(option.At("", 0, "", "learn from pictures that have it, too; soft borders, which "+
 					"interpolation makes, have colours of their own", "is %s, want a colour of those that the model learned from: %s",
-					colourText(v), firstFew(textsOf(known, colourText))), s))
+					colourText(v), option.FirstFew(textsOf(known, colourText))), s))
 				break
 			}
 		}

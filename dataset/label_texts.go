@@ -8,7 +8,9 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/numeric"
+	"github.com/blockbp/blockbp/internal/option"
 )
 
 const (
@@ -53,7 +55,7 @@ type labelTexts struct {
 // state is a label.
 func (t *labelTexts) see(path string, line int, cell string) int32 {
 	cell = wholeNumber(strings.TrimSpace(cell))
-	if !missingCell(cell) || t.named[cell] {
+	if !formats.MissingCell(cell) || t.named[cell] {
 		return t.add(path, line, cell)
 	}
 	return crf.Unobserved
@@ -87,8 +89,8 @@ func wholeNumber(cell string) string {
 }
 
 // at is a problem where a text first stands.
-func (t *distinct) at(i int, remedy, format string, arguments ...any) *Error {
-	return wrong(t.first[i].File, t.first[i].Line, "", remedy, format, arguments...)
+func (t *distinct) at(i int, remedy, format string, arguments ...any) *option.Error {
+	return option.At(t.first[i].File, t.first[i].Line, "", remedy, format, arguments...)
 }
 
 // inOrder returns the labels: numbers by their size, before others by the alphabet.
@@ -131,7 +133,7 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 		l.warn("the labels -1 and 1 are two states; an empty cell hides a label")
 	}
 	if mark := t.likeMissing(); mark != "" {
-		l.warn(likeMissingNote, abbreviate(mark))
+		l.warn(likeMissingNote, option.Short(mark))
 	}
 	numbers, fractions := true, false
 	for _, text := range states {
@@ -145,7 +147,7 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 		l.failAt(file, "", "fill in some", "no node has a label")
 	case n == 1:
 		l.failAt(file, "", "if there are more states, give \"states\" in "+ManifestName+" or {states}, also those called NA "+
-			"or null", "every label is %q, which tells of one state only", abbreviate(states[0]))
+			"or null", "every label is %q, which tells of one state only", option.Short(states[0]))
 	case numbers && (fractions && n > mostFractions || n > mostNumbers && fewOfState*n > 2*t.total):
 		l.failAt(file, "", remedy+", or name another column as that of labels; if not, name the states in {states}", measured,
 			t.total, n)
@@ -155,7 +157,7 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 			remedy += " {columns=label=NAME} says which is"
 		}
 		l.failAt(file, "", remedy, "%d labels have %d different texts, such as %q, and states are wanted", t.total, n,
-			abbreviate(t.texts[0]))
+			option.Short(t.texts[0]))
 	case numbers && n > manyStates && fewOfState*n > t.total:
 		l.warn(measured+"; "+remedy, t.total, n)
 	}
@@ -182,8 +184,6 @@ func (t *labelTexts) likeMissing() string {
 	return t.texts[i]
 }
 
-func isNoNumber(text string) bool { return !isNumber(text) }
-
 // numberLabels returns the state of every label that occurs, −1 for hidden ones, and for rare tags that a model does
 // not know.
 func (l *loader) numberLabels(t *labelTexts, states []string) []int32 {
@@ -201,11 +201,11 @@ func (l *loader) numberLabels(t *labelTexts, states []string) []int32 {
 	}
 	of, unknown, first := make([]int32, len(t.texts)), 0, 0
 	refuse := func(i int) {
-		remedy := suggestion(t.texts[i], states)
+		remedy := option.DidYouMean(t.texts[i], states)
 		if t.texts[i] == hiddenNumber {
 			remedy = "leave the cell empty, or " + sayHidden + ", if -1 is to hide a label"
 		}
-		l.fail(t.at(i, remedy, "label is %q, which is none of the %d states", abbreviate(t.texts[i]), len(states)))
+		l.fail(t.at(i, remedy, "label is %q, which is none of the %d states", option.Short(t.texts[i]), len(states)))
 	}
 	for i, text := range t.texts {
 		x, known := number[text]
@@ -218,7 +218,7 @@ func (l *loader) numberLabels(t *labelTexts, states []string) []int32 {
 				first = i
 			}
 			unknown += t.count[i]
-		case len(l.problems) < mostPerFile:
+		case len(l.problems) < option.MostPerFile:
 			refuse(i)
 		}
 	}
@@ -226,7 +226,7 @@ func (l *loader) numberLabels(t *labelTexts, states []string) []int32 {
 		refuse(first)
 	} else if unknown > 0 {
 		l.warn("%d of %d labels are not compared: the model has no such states, as %q of %s:%d", unknown, t.total,
-			abbreviate(t.texts[first]), t.first[first].File, t.first[first].Line)
+			option.Short(t.texts[first]), t.first[first].File, t.first[first].Line)
 	}
 	return of
 }

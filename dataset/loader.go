@@ -13,7 +13,6 @@ import (
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/memory"
-	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/parallel"
 )
@@ -57,7 +56,7 @@ func (l *loader) fail(errs ...error) {
 
 // failAt records a problem of a file, at a place or "" for all of it.
 func (l *loader) failAt(file, place, remedy, format string, arguments ...any) {
-	l.fail(wrong(file, 0, place, remedy, format, arguments...))
+	l.fail(option.At(file, 0, place, remedy, format, arguments...))
 }
 
 func (l *loader) warn(format string, arguments ...any) {
@@ -219,14 +218,14 @@ func (l *loader) completeSchema() {
 	l.direct(s)
 	l.set.Recipe.About = l.manifest.About
 	l.mistold = append(l.mistold, l.manifest.forbid(s, l.manifestPath)...)
-	l.fail(ofFile(l.manifestPath, s.Validate()))
+	l.fail(option.OfFile(l.manifestPath, s.Validate()))
 }
 
 // freeze adds an instance made of sound data: what is left to be found wrong is a misfit with the schema, or a label
 // that it forbids. lines are those of nodes; nil: nodes have none.
 func (l *loader) freeze(file string, spec crf.InstanceSpec, lines []int32) {
 	in, err := crf.NewInstance(&l.set.Schema, spec)
-	problem := &Error{File: file}
+	problem := &option.Error{File: file}
 	// Data to use a model on may have labels that it forbids; they are impossible then.
 	if err == nil && (l.o.Schema == nil || l.o.Learning) {
 		err = in.CheckLabels(in.Schema())
@@ -281,16 +280,6 @@ func (l *loader) allow(file, what string, bytes float64, cause func() string) {
 		if cause != nil {
 			err.Reason = cause()
 		}
-		l.fail(ofFile(file, err))
+		l.fail(option.OfFile(file, err))
 	}
-}
-
-// tooLarge says what is wrong with a feature that is finite and yet too large to work with, and what to do; "" for all
-// others.
-func tooLarge(v float64) string {
-	if math.Abs(v) <= numeric.Largest || math.IsInf(v, 0) || math.IsNaN(v) {
-		return ""
-	}
-	return fmt.Sprintf("feature is %v, want 0, or a magnitude of %s; rescale the features, for example to a standard "+
-		"deviation of 1", v, numeric.Range)
 }

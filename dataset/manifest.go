@@ -14,6 +14,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/fileio"
+	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/option"
 )
 
@@ -83,7 +84,7 @@ func (s *stateNames) UnmarshalJSON(data []byte) error {
 	switch {
 	case json.Unmarshal(data, (*[]string)(s)) == nil:
 	case json.Unmarshal(data, &count) != nil:
-		return fmt.Errorf("states is %s, want a list of names or their number", abbreviate(string(data)))
+		return fmt.Errorf("states is %s, want a list of names or their number", option.Short(string(data)))
 	case count < 1 || count > mostStates:
 		return fmt.Errorf("states is %d, want 1 to %d, or a list of names", count, mostStates)
 	default:
@@ -153,7 +154,7 @@ func parseManifest(path string, data []byte) (Manifest, error) {
 		return Manifest{}, manifestError(path, data, err)
 	}
 	if problem := m.validate(); problem != "" {
-		return Manifest{}, &Error{File: path, Problem: problem}
+		return Manifest{}, &option.Error{File: path, Problem: problem}
 	}
 	return m, nil
 }
@@ -165,7 +166,7 @@ var manifestFields = []string{
 
 // manifestError finds the line that a decoding error is about.
 func manifestError(path string, data []byte, err error) error {
-	e := &Error{File: path, Problem: err.Error(), Cause: err}
+	e := &option.Error{File: path, Problem: err.Error(), Cause: err}
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
 	var repeated *fileio.RepeatedKey
@@ -173,17 +174,17 @@ func manifestError(path string, data []byte, err error) error {
 	case errors.As(err, &repeated):
 		e.Line = repeated.Line
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		e.Line, e.Problem = lineAt(data, len(data)), "the JSON ends too early"
+		e.Line, e.Problem = formats.LineAt(data, len(data)), "the JSON ends too early"
 	case errors.As(err, &syntax):
-		e.Line = lineAt(data, int(syntax.Offset))
+		e.Line = formats.LineAt(data, int(syntax.Offset))
 	case errors.As(err, &kind):
 		e.Place, e.Problem = kind.Field, fmt.Sprintf("found a JSON %s, want %s", kind.Value,
 			cmp.Or(jsonNames[kind.Type.Kind()], "a string"))
 	case strings.Contains(err.Error(), "unknown field "):
 		_, quoted, _ := strings.Cut(err.Error(), "unknown field ")
 		name := strings.Trim(quoted, `"`)
-		e.Line = lineAt(data, bytes.Index(data, []byte(quoted)))
-		e.Problem, e.Remedy = fmt.Sprintf("unknown field %q", name), suggestion(name, manifestFields)
+		e.Line = formats.LineAt(data, bytes.Index(data, []byte(quoted)))
+		e.Problem, e.Remedy = fmt.Sprintf("unknown field %q", name), option.DidYouMean(name, manifestFields)
 	}
 	return e
 }
@@ -191,20 +192,6 @@ func manifestError(path string, data []byte, err error) error {
 // jsonNames are what JSON calls Go kinds.
 var jsonNames = map[reflect.Kind]string{reflect.Slice: "a list", reflect.Struct: "an object",
 	reflect.Int: "a whole number", reflect.Bool: "true or false"}
-
-// lineAt returns the line, from 1, of the byte at offset.
-func lineAt(data []byte, offset int) int {
-	return 1 + bytes.Count(data[:max(0, min(offset, len(data)))], []byte("\n"))
-}
-
-// abbreviate shortens text for a message.
-func abbreviate(text string) string {
-	const most = 40
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "…"
-	}
-	return option.Literal(text)
-}
 
 // directed reports whether it says that edges are.
 func (m *Manifest) directed() bool { return m.Directed != nil && *m.Directed }
@@ -242,7 +229,7 @@ func (m *Manifest) validate() string {
 		for _, end := range []string{t.U, t.V} {
 			if end != "" && !slices.Contains(nodes, end) {
 				problem = cmp.Or(problem, fmt.Sprintf("%snode type %q is not among node_types; %s", at, end,
-					suggestion(end, nodes)))
+					option.DidYouMean(end, nodes)))
 			}
 		}
 	}

@@ -7,12 +7,13 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/option"
 )
 
 // forbid puts what the manifest at path forbids into a schema made for training data: into each type what it has of
 // the states that are named.
 func (m *Manifest) forbid(s *crf.Schema, path string) []error {
-	p := &problems{file: path}
+	p := &option.Problems{File: path}
 	var names []string                                 // of all states
 	number := make([]map[string]int, len(s.NodeTypes)) // of the states of each type
 	known := map[string]bool{}
@@ -25,8 +26,8 @@ func (m *Manifest) forbid(s *crf.Schema, path string) []error {
 		}
 	}
 	for n, name := range m.ForbiddenStates {
-		if !known[name] && !p.over() {
-			p.add(0, fmt.Sprintf("forbidden_states[%d]", n), suggestion(name, names), "no node type has a state %q", name)
+		if !known[name] && !p.Over() {
+			p.Add(0, fmt.Sprintf("forbidden_states[%d]", n), option.DidYouMean(name, names), "no node type has a state %q", name)
 		}
 		for a := range s.NodeTypes {
 			if x, has := number[a][name]; has {
@@ -44,12 +45,12 @@ func (m *Manifest) forbid(s *crf.Schema, path string) []error {
 				found, t.Forbidden = true, append(t.Forbidden, [2]int{x, y})
 			}
 		}
-		if !found && !p.over() {
-			p.add(0, fmt.Sprintf("forbidden_pairs[%d]", n), "", "no edge type joins states %s; there are %s",
+		if !found && !p.Over() {
+			p.Add(0, fmt.Sprintf("forbidden_pairs[%d]", n), "", "no edge type joins states %s; there are %s",
 				strings.Join(pair, " and "), strings.Join(names, ", "))
 		}
 	}
-	return p.errors()
+	return p.Errors()
 }
 
 // compareMask compares what the manifest at path forbids, if it forbids anything, with the model whose schema the set
@@ -71,8 +72,8 @@ func (o *Options) compareMask(m *Manifest, path string, set *Set) []error {
 	}) || !slices.EqualFunc(told.EdgeTypes, set.Schema.EdgeTypes, func(s, t crf.EdgeType) bool {
 		return maps.Equal(setOf(s.Forbidden), setOf(t.Forbidden))
 	}) {
-		list = append(list, wrong(path, 0, "", "the model's mask holds, not this one: make the two agree, or learn without "+
-			"an initial model", "what it forbids is not what the model forbids"))
+		list = append(list, option.At(path, 0, "",
+			"the model's mask holds, not this one: make the two agree, or learn without an initial model", "what it forbids is not what the model forbids"))
 	}
 	if o.Learning {
 		return list

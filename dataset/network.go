@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 
 	"github.com/blockbp/blockbp/internal/fileio"
+	"github.com/blockbp/blockbp/internal/formats"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/uai"
 	"github.com/blockbp/blockbp/mrf"
 )
@@ -13,7 +15,7 @@ const networkFiles = "give one file, .uai, .bif, or .npz of log potentials; of d
 	"networks in sample (-m)"
 
 // IsNetwork reports whether a file is most probably a network with explicit tables.
-func IsNetwork(path string) bool { return newPeek(path).best().kind == kindNetwork }
+func IsNetwork(path string) bool { return formats.Look(path).Best().Kind == formats.KindNetwork }
 
 // ReadNetwork reads a network with explicit tables: log potentials as arrays where
 // the name ends in .npz, a .bif, else the UAI format, MARKOV or BAYES.
@@ -35,26 +37,26 @@ func ReadNetworkWithin(path string, allowed int64) (*mrf.Network, error) {
 	if filepath.Ext(path) == ".npz" {
 		p, err := uai.ReadPotentials(path, allowed)
 		if err != nil {
-			return nil, located(err)
+			return nil, public(err)
 		}
 		return p.Network(), nil
 	}
 	other := ""
-	if isFolder(path) {
+	if formats.IsFolder(path) {
 		other = "a folder"
-	} else if f := newPeek(path).best(); f.what != "" && f.kind != kindNetwork && !fileio.IsOpen(path) {
-		other = f.what
+	} else if f := formats.Look(path).Best(); f.What != "" && f.Kind != formats.KindNetwork && !fileio.IsOpen(path) {
+		other = f.What
 	}
 	if other != "" {
-		return nil, wrong(path, 0, "", networkFiles, "it is %s, where a network is wanted", other)
+		return nil, public(option.At(path, 0, "", networkFiles, "it is %s, where a network is wanted", other))
 	}
 	n, err := uai.ReadFile(path)
-	return n, located(err)
+	return n, public(err)
 }
 
 // ReadEvidence reads the states of observed variables of a network from a .uai.evid
 // file: the state of each by its number. Several samples of them are an *Error.
 func ReadEvidence(path string, n *mrf.Network) (map[int]int, error) {
-	evidence, err := uai.ReadEvidenceFile(path, n)
-	return evidence, located(err)
+	states, err := uai.ReadEvidenceFile(path, n)
+	return states, public(err)
 }

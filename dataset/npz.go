@@ -11,6 +11,7 @@ import (
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/numeric"
+	"github.com/blockbp/blockbp/internal/option"
 )
 
 // Names of the arrays of an instance file.
@@ -113,14 +114,14 @@ func (l *npzLoader) openNPZ(r *opened, path string) []*npzContents {
 func readArchive(
 	path string, r io.ReaderAt, size int64, rules npy.Rules, budget *memory.Budget,
 ) (*npzContents, []error) {
-	p := &problems{file: path}
-	set := npy.NewSet(rules, p.located)
+	p := &option.Problems{File: path}
+	set := npy.NewSet(rules, p.Located)
 	if err := set.ReadArchive(r, size, budget); err != nil {
-		p.add(0, "", "write it with numpy.savez or numpy.savez_compressed", "%v", err)
+		p.Add(0, "", "write it with numpy.savez or numpy.savez_compressed", "%v", err)
 	} else if !set.Partial {
-		return &npzContents{rules: rules, arrays: set.Arrays}, p.errors()
+		return &npzContents{rules: rules, arrays: set.Arrays}, p.Errors()
 	}
-	return nil, p.errors()
+	return nil, p.Errors()
 }
 
 // isArrayFolder reports whether a folder has the arrays of instances, a file each.
@@ -132,45 +133,45 @@ func isArrayFolder(path string) bool {
 // openArrayFolder reads the arrays of a folder, and cuts them into those of its instances, which lie in files that are
 // mapped; the set closes all of them.
 func (l *npzLoader) openArrayFolder(r *opened, folder string) (parts []*npzContents) {
-	p := &problems{file: folder}
-	set := npy.NewSet(severalArrays, p.located)
+	p := &option.Problems{File: folder}
+	set := npy.NewSet(severalArrays, p.Located)
 	files, err := set.ReadFolder(folder, l.budget)
 	for _, f := range files {
 		r.files, r.sources = append(r.files, f.Mapping), append(r.sources, sourceOf(f.Path, f.Bytes()))
 	}
-	if p.keep(err); len(p.list) == 0 {
+	if p.Keep(err); len(p.List) == 0 {
 		parts = cutInstances(set.Arrays, p)
 	}
-	r.list = p.errors()
+	r.list = p.Errors()
 	return parts
 }
 
 // cutInstances cuts arrays into those of the instances, as sizes says.
-func cutInstances(arrays map[string]npy.Values, p *problems) (list []*npzContents) {
+func cutInstances(arrays map[string]npy.Values, p *option.Problems) (list []*npzContents) {
 	sizes, several := arrays[sizesArray]
 	if !several {
 		return []*npzContents{{rules: instanceArrays, arrays: arrays}}
 	}
-	if severalArrays.Check(arrays, nil, p.located); len(p.list) > 0 {
+	if severalArrays.Check(arrays, nil, p.Located); len(p.List) > 0 {
 		return nil
 	}
 	total := map[string]int{}
 	for i, n := range sizes.Ints {
 		if least := 1 - i%2; int(n) < least {
-			p.add(0, sizesArray+npy.IndexText(sizes.Shape, i), "", "is %d, want at least "+[]string{"0 edges",
+			p.Add(0, sizesArray+npy.IndexText(sizes.Shape, i), "", "is %d, want at least "+[]string{"0 edges",
 				"1 node"}[least], n)
 			return nil
 		}
 		total[[2]string{"n", "m"}[i%2]] += int(n)
 	}
 	if total["instances"] = sizes.Rows(); sizes.Rows() == 0 {
-		p.add(0, sizesArray, "", "has no instances, want a row for each")
+		p.Add(0, sizesArray, "", "has no instances, want a row for each")
 	}
 	known := map[string]npy.Count{}
 	for word, n := range total {
 		known[word] = npy.Count{Of: n, Told: sizesArray}
 	}
-	if severalArrays.Check(arrays, known, p.located); len(p.list) > 0 {
+	if severalArrays.Check(arrays, known, p.Located); len(p.List) > 0 {
 		return nil
 	}
 	delete(arrays, sizesArray)

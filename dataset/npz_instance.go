@@ -9,11 +9,12 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/npy"
+	"github.com/blockbp/blockbp/internal/option"
 )
 
 // npzInstance is one instance file after the checks that need no other file.
 type npzInstance struct {
-	problems
+	option.Problems
 	*npzContents
 	spec         crf.InstanceSpec // without types and features; labels are views of one array
 	nodes, edges elements
@@ -63,11 +64,11 @@ func (e *elements) counts(n int) []int {
 
 // newNPZInstance checks that the arrays of one file fit together.
 func newNPZInstance(path string, c *npzContents, graphs *graphCache) (*npzInstance, []error) {
-	in := &npzInstance{problems: problems{file: path}, npzContents: c}
+	in := &npzInstance{Problems: option.Problems{File: path}, npzContents: c}
 	in.spec.Name = strings.TrimSuffix(filepath.Base(path), ".npz")
 	for _, step := range []func(){in.checkShapes, in.fill, func() { in.buildGraph(graphs) }, in.readMeans} {
-		if step(); len(in.list) > 0 {
-			return nil, in.errors()
+		if step(); len(in.List) > 0 {
+			return nil, in.Errors()
 		}
 	}
 	return in, nil
@@ -83,7 +84,7 @@ func (in *npzInstance) joinLattice() {
 		return
 	}
 	g, err := graph.Grid(int(shape[0]), int(shape[1]), graph.GridOptions{})
-	if in.keep(err); err != nil {
+	if in.Keep(err); err != nil {
 		return
 	}
 	edges := make([]int32, 0, 2*g.NumEdges())
@@ -102,8 +103,8 @@ func (c *npzContents) has(name string) bool {
 // checkShapes checks everything about the arrays that does not depend on the number of nodes.
 func (in *npzInstance) checkShapes() {
 	in.joinLattice()
-	if in.rules.Check(in.arrays, nil, in.located); in.has(edgeBinsArray) && in.has(edgeFeaturesArray) {
-		in.add(0, edgeFeaturesArray, "give one of the two", "edges have %s already", edgeBinsArray)
+	if in.rules.Check(in.arrays, nil, in.Located); in.has(edgeBinsArray) && in.has(edgeFeaturesArray) {
+		in.Add(0, edgeFeaturesArray, "give one of the two", "edges have %s already", edgeBinsArray)
 	}
 }
 
@@ -128,10 +129,10 @@ func (in *npzInstance) countNodes() npy.Count {
 	// Without isolated nodes there are at most two nodes per edge.
 	const someIsolated = 1024
 	if n.Of > 2*edges.Rows()+someIsolated {
-		in.add(0, n.Told, "give the array "+statesArray+" with shape [n] if there really are that many",
+		in.Add(0, n.Told, "give the array "+statesArray+" with shape [n] if there really are that many",
 			"it asks for %d nodes, but there are only %d edges", n.Of, edges.Rows())
 	} else if n.Of == 0 {
-		in.add(0, n.Told, "", "the network has no nodes")
+		in.Add(0, n.Told, "", "the network has no nodes")
 	}
 	return n
 }
@@ -147,10 +148,10 @@ func (in *npzInstance) fill() {
 	if k := in.rules.Count(in.arrays, "states", edgeMeansArray, nodeMeansArray); k.Of > 0 {
 		known["states"] = k
 	}
-	if len(in.list) == 0 {
-		in.rules.Check(in.arrays, known, in.located)
+	if len(in.List) == 0 {
+		in.rules.Check(in.arrays, known, in.Located)
 	}
-	if len(in.list) > 0 {
+	if len(in.List) > 0 {
 		return
 	}
 	in.nodes = elements{n.Of, in.arrays[nodeTypesArray].Ints, in.arrays[nodeFeaturesArray]}
@@ -165,7 +166,7 @@ func (in *npzInstance) fill() {
 	if a := in.arrays[gridShapeArray].Ints; a != nil {
 		spec.Rows, spec.Cols = int(a[0]), int(a[1])
 		if spec.Rows < 1 || spec.Cols < 1 || spec.Rows*spec.Cols != n.Of {
-			in.add(0, gridShapeArray, "", "it is %d × %d, want a product of %d: %s has %d nodes", a[0], a[1], n.Of, n.Told,
+			in.Add(0, gridShapeArray, "", "it is %d × %d, want a product of %d: %s has %d nodes", a[0], a[1], n.Of, n.Told,
 				n.Of)
 		}
 	}
@@ -188,9 +189,9 @@ func (in *npzInstance) buildGraph(graphs *graphCache) {
 			remedy = "in Python i = numpy.unique(numpy.sort(edges), axis=0, " +
 				"return_index=True)[1], and edges[i], edge_features[i]"
 		}
-		in.add(0, edgePlace(edge.Edge), remedy, "is (%d, %d): %s", edge.U, edge.V, edge.Reason)
+		in.Add(0, edgePlace(edge.Edge), remedy, "is (%d, %d): %s", edge.U, edge.V, edge.Reason)
 	} else if err != nil {
-		in.add(0, edgesArray, "", "%v", err)
+		in.Add(0, edgesArray, "", "%v", err)
 	}
 }
 
@@ -201,10 +202,11 @@ func (in *npzInstance) labelPlace(sample, node int) string {
 
 // numbered are the labels of a sample.
 func (in *npzInstance) numbered(sample int) numbered {
-	return numbered{labels: in.spec.Labels[sample], typeOf: in.nodes.typeOf, place: func(e *Error, s int) *Error {
-		e.File, e.Place = in.file, in.labelPlace(sample, s)
+	place := func(e *option.Error, s int) *option.Error {
+		e.File, e.Place = in.File, in.labelPlace(sample, s)
 		return e
-	}, hides: hiddenNumber}
+	}
+	return numbered{labels: in.spec.Labels[sample], typeOf: in.nodes.typeOf, place: place, hides: hiddenNumber}
 }
 
 // statesAt returns the number of states the file gives for a node, or 0.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/fileio"
+	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/parallel"
 )
@@ -29,7 +30,7 @@ type npzLoader struct {
 
 // at records a problem at a place in an instance's file.
 func (l *npzLoader) at(in *npzInstance, place, remedy, format string, arguments ...any) {
-	l.failAt(in.file, place, remedy, format, arguments...)
+	l.failAt(in.File, place, remedy, format, arguments...)
 }
 
 // loadNPZ reads a set of instance files.
@@ -74,19 +75,19 @@ type npzFile struct {
 func (l *npzLoader) expand(paths []string) (files []npzFile) {
 	var folders []string
 	if l.o.readsSamples() {
-		if i := slices.IndexFunc(paths, isPairs); i >= 0 && len(paths) > 1 {
+		if i := slices.IndexFunc(paths, formats.IsPairs); i >= 0 && len(paths) > 1 {
 			l.pairs, paths = paths[i], slices.Delete(slices.Clone(paths), i, i+1)
 		}
 	}
-	if len(paths) == 1 && l.o.readsSamples() && isSamples(paths[0]) && l.pairs+l.o.Lattice == "" {
-		if l.pairs = edgesBeside(paths[0]); l.pairs != "" {
+	if len(paths) == 1 && l.o.readsSamples() && formats.IsSamples(paths[0]) && l.pairs+l.o.Lattice == "" {
+		if l.pairs = formats.EdgesBeside(paths[0]); l.pairs != "" {
 			l.warn("edges are those of %s, which lies beside the samples", l.pairs)
 		}
 	}
 	for _, path := range paths {
 		folder, found, read := filepath.Dir(path), []string{path}, l.openNPZ
 		switch {
-		case l.o.readsSamples() && isSamples(path):
+		case l.o.readsSamples() && formats.IsSamples(path):
 			read = l.openSamples
 		case l.o.Lattice+l.o.SampleWeights != "":
 			l.failAt(path, "", "among arrays give edges, or grid_shape, and sample_weights", "{lattice} and {sample-weights} "+
@@ -211,7 +212,7 @@ func (l *npzLoader) build() {
 			l.set.Names = append(l.set.Names, names)
 		}
 		if len(spec.SampleWeights) > 0 && sum(spec.SampleWeights) == 0 {
-			l.failAt(in.file, "", "", "all samples weigh 0: nothing is left to learn from")
+			l.failAt(in.File, "", "", "all samples weigh 0: nothing is left to learn from")
 			return
 		}
 		spec.NodeType, spec.EdgeType = in.nodes.types, in.edges.types
@@ -221,7 +222,7 @@ func (l *npzLoader) build() {
 			l.checkNumbers(s.NodeStates, in.numbered(n))
 		}
 		if len(l.problems) == before {
-			l.freeze(in.file, *spec, nil)
+			l.freeze(in.File, *spec, nil)
 		}
 	}
 }

@@ -45,7 +45,7 @@ func (l *npzLoader) typeNames(array, word string, named []string, of func(*npzIn
 func (l *npzLoader) nodeTypesOf() (types []crf.NodeType) {
 	names := l.typeNames(nodeTypesArray, "node", namesOf(l.manifest.NodeTypes), nodesOf)
 	if len(l.o.States) > 0 && len(names) > 1 && !l.o.Untied {
-		l.fail(optionError("States", "the data have %d node types; name the states of each in %s", len(names), ManifestName))
+		l.fail(option.Wrong("States", "the data have %d node types; name the states of each in %s", len(names), ManifestName))
 	}
 	for a, name := range names {
 		t := crf.NodeType{Name: name, States: l.statesOfType(a, name, len(names))}
@@ -81,7 +81,7 @@ func (l *npzLoader) statesOfType(a int, name string, types int) []string {
 	}
 	of := fmt.Sprintf("node type %q", name)
 	const array = " or the array " + statesArray
-	return l.countStates(a, l.labels, of+" is", "every label of "+of, array, wrong(l.instances[0].file, 0, "",
+	return l.countStates(a, l.labels, of+" is", "every label of "+of, array, option.At(l.instances[0].File, 0, "",
 		"give \"states\" in "+ManifestName+array, "nothing tells the number of states of %s: it has no labels",
 		option.Text(of)))
 }
@@ -103,7 +103,7 @@ func (l *npzLoader) givenStates(a int, name string, want int) (count int) {
 				continue
 			}
 			if want == 0 {
-				want, where = k, option.Literal(in.file+":"+in.statesPlace(s))
+				want, where = k, option.Literal(in.File+":"+in.statesPlace(s))
 			}
 			if count = k; k != want {
 				l.at(in, in.statesPlace(s), "make the two agree, or give such nodes different "+nodeTypesArray,
@@ -239,7 +239,7 @@ func (l *npzLoader) learnFeatures() {
 	if i := slices.IndexFunc(l.instances, func(in *npzInstance) bool {
 		return in.nodes.features.Shape != nil || in.edges.features.Shape != nil
 	}); i >= 0 && r.Untied {
-		l.warn("%s has features, which untied weights do not use", l.instances[i].file)
+		l.warn("%s has features, which untied weights do not use", l.instances[i].File)
 	}
 	copies := l.instances[0].nodes.counts(len(s.NodeTypes))
 	dim := l.columns(nodeFeaturesArray, r.NodeForm, FormNone, nodesOf)
@@ -262,8 +262,8 @@ func (l *npzLoader) namesFor(form string, names []string, dim int, kind string) 
 		return []string{FormConstant}
 	}
 	if len(names) > 0 && dim > 0 && len(names) != dim {
-		l.mistold = append(l.mistold, wrong(l.manifestPath, 0, "", "", "it names %d features for type %q, the data have %d",
-			len(names), kind, dim))
+		l.mistold = append(l.mistold, option.At(l.manifestPath, 0, "", "",
+			"it names %d features for type %q, the data have %d", len(names), kind, dim))
 		return nil
 	}
 	return names[:min(len(names), dim)]
@@ -277,7 +277,7 @@ func (l *npzLoader) columns(array, want, none string, of func(*npzInstance) *ele
 		return 1
 	}
 	if l.o.Recipe == nil {
-		other = l.instances[0].file + " has"
+		other = l.instances[0].File + " has"
 	}
 	name := map[string]string{FormBins: edgeBinsArray, FormDense: array, none: "no " + array}
 	for i, in := range l.instances {
@@ -289,7 +289,7 @@ func (l *npzLoader) columns(array, want, none string, of func(*npzInstance) *ele
 			columns = m.Columns()
 		case form == FormDense && m.Columns() != columns && l.o.Schema == nil:
 			l.at(in, array, "every instance needs the same features", "it has %d columns, %s has %d", m.Columns(),
-				l.instances[0].file, columns)
+				l.instances[0].File, columns)
 		}
 	}
 	switch want {
@@ -346,7 +346,7 @@ func (l *npzLoader) countBins() int {
 		return l.manifest.EdgeBins
 	}
 	if far := largest.problem(); far != "" {
-		l.failAt(l.instances[0].file, edgeBinsArray, `correct it, or give "edge_bins" in `+ManifestName, "%s", far)
+		l.failAt(l.instances[0].File, edgeBinsArray, `correct it, or give "edge_bins" in `+ManifestName, "%s", far)
 	}
 	return int(largest.largest) + 1
 }

@@ -48,7 +48,7 @@ func (l *npzLoader) untie() {
 func (l *npzLoader) otherNetwork(in *npzInstance) {
 	where, remedy := "those the model was trained on", "untied weights belong to one graph; train tied weights for several"
 	if l.o.Schema == nil {
-		where = "those of " + l.instances[0].file
+		where = "those of " + l.instances[0].File
 	}
 	if in.samples != nil {
 		remedy = "name the table of edges of the training behind the samples, or give its {lattice}"

@@ -9,6 +9,7 @@ import (
 
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/npy"
+	"github.com/blockbp/blockbp/internal/option"
 )
 
 // Arrays are the arrays of an instance, for an instance file or as they are. Only
@@ -47,7 +48,7 @@ func EdgesOf(g *graph.Graph) [][2]int32 {
 // files that hold these arrays beside a dataset.json with the content of m.
 func FromArrays(m Manifest, o Options, instances ...*Arrays) (*Set, error) {
 	if err := o.validate(KindNPZ); err != nil {
-		return nil, err
+		return nil, public(err)
 	}
 	if problem := m.validate(); problem != "" {
 		return nil, &Error{File: ManifestName, Problem: problem}
@@ -59,7 +60,7 @@ func FromArrays(m Manifest, o Options, instances ...*Arrays) (*Set, error) {
 		name := cmp.Or(a.Name, strconv.Itoa(i))
 		contents, err := a.contents(name)
 		if err != nil {
-			return nil, err
+			return nil, public(err)
 		}
 		in, list := newNPZInstance(name, contents, &graphs)
 		if in != nil {
@@ -79,9 +80,10 @@ func FromArrays(m Manifest, o Options, instances ...*Arrays) (*Set, error) {
 func WriteNPZ(path string, a *Arrays) error {
 	contents, err := a.contents(path)
 	if err != nil {
-		return err
+		return public(err)
 	}
-	if _, list := newNPZInstance(path, contents, &graphCache{}); len(list) > 0 {
+	_, list := newNPZInstance(path, contents, &graphCache{})
+	if _, list = told(nil, list); len(list) > 0 {
 		return firstOf(list)
 	}
 	return npy.WriteArchive(path, contents.written()...)
@@ -130,8 +132,8 @@ func (a *Arrays) contents(path string) (*npzContents, error) {
 	}
 	for i, sample := range a.Labels {
 		if n := len(a.Labels[0]); len(sample) != n {
-			return nil, wrong(path, 0, fmt.Sprintf("%s[%d]", labelsArray, i), "", "it has %d entries, the first sample has %d",
-				len(sample), n)
+			return nil, option.At(path, 0, fmt.Sprintf("%s[%d]", labelsArray, i), "",
+				"it has %d entries, the first sample has %d", len(sample), n)
 		}
 	}
 	switch labels := slices.Concat(a.Labels...); len(a.Labels) {
@@ -146,7 +148,7 @@ func (a *Arrays) contents(path string) (*npzContents, error) {
 			continue
 		}
 		if m.Columns < 1 || len(m.Data)%m.Columns != 0 {
-			return nil, wrong(path, 0, name, "", "%d values do not divide into rows of %d", len(m.Data), m.Columns)
+			return nil, option.At(path, 0, name, "", "%d values do not divide into rows of %d", len(m.Data), m.Columns)
 		}
 		c.arrays[name] = npy.Values{Shape: []int{len(m.Data) / m.Columns, m.Columns}, Double: m.Data}
 	}

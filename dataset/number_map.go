@@ -13,6 +13,7 @@ import (
 
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/npy"
+	"github.com/blockbp/blockbp/internal/option"
 )
 
 // voidLabel is the value of unlabelled pixels in label maps saved as pictures.
@@ -37,7 +38,7 @@ type numberMap struct {
 }
 
 // place sets where the number of node s stands in the file.
-func (m *numberMap) place(e *Error, s int) *Error {
+func (m *numberMap) place(e *option.Error, s int) *option.Error {
 	e.File, e.Place = m.path, fmt.Sprintf("[%d,%d]", s/m.cols, s%m.cols)
 	if m.form == numbersText {
 		e.Line, e.Place = s/m.cols+1, ""
@@ -66,29 +67,29 @@ func parseNumbers(path string, data []byte, allowed int64) (m *numberMap, list [
 // parseRegions reads a matrix of integers, one line per row, separated by blanks; negative numbers mean unobserved.
 func parseRegions(path string, data []byte) (*numberMap, []error) {
 	m := &numberMap{path: path, numbers: make([]int32, 0, len(data)/2+1)}
-	p := &problems{file: path}
+	p := &option.Problems{File: path}
 	data = bytes.TrimRight(bytes.TrimPrefix(fileio.Lines(data), []byte("\ufeff")), " \t\r\n")
 	for row := range bytes.Lines(data) {
 		m.rows++
 		texts := strings.Fields(string(row))
 		if m.cols = cmp.Or(m.cols, len(texts)); len(texts) != m.cols || m.cols == 0 {
-			p.add(m.rows, "", "", "there are %d numbers, want %d as on the lines before", len(texts), m.cols)
+			p.Add(m.rows, "", "", "there are %d numbers, want %d as on the lines before", len(texts), m.cols)
 			continue
 		}
 		for _, text := range texts {
 			label, err := strconv.ParseInt(text, 10, 32)
 			if err != nil || label >= mostStates {
-				p.add(m.rows, "", "", "%q is no number of a label or region: want a whole one below %d, negative for unknown",
-					abbreviate(text), mostStates)
+				p.Add(m.rows, "", "", "%q is no number of a label or region: want a whole one below %d, negative for unknown",
+					option.Short(text), mostStates)
 				break
 			}
 			m.numbers = append(m.numbers, int32(max(label, -1)))
 		}
 	}
 	if m.rows == 0 {
-		p.add(0, "", "", "there are no labels")
+		p.Add(0, "", "", "there are no labels")
 	}
-	if list := p.errors(); len(list) > 0 {
+	if list := p.Errors(); len(list) > 0 {
 		return nil, list
 	}
 	return m, nil
@@ -101,7 +102,7 @@ func parseNumberArray(path string, data []byte) (*numberMap, error) {
 		return nil, arrayError(path, err)
 	}
 	if len(h.Shape) < 2 || h.Count == 0 || h.Count != h.Shape[0]*h.Shape[1] {
-		return nil, wrong(path, 0, "", "", "shape is %s, want [h, w], none of them 0", npy.ShapeText(h.Shape))
+		return nil, option.At(path, 0, "", "", "shape is %s, want [h, w], none of them 0", npy.ShapeText(h.Shape))
 	}
 	values, err := h.Integers(raw)
 	if err != nil {
@@ -118,7 +119,7 @@ func parseNumberPicture(path string, data []byte, allowed int64) (*numberMap, er
 		return nil, err
 	}
 	if format == "jpeg" {
-		return nil, wrong(path, 0, "", softRemedy, "it is a jpg, which changes labels")
+		return nil, option.At(path, 0, "", softRemedy, "it is a jpg, which changes labels")
 	}
 	at := picture.Bounds()
 	m := &numberMap{path: path, rows: at.Dy(), cols: at.Dx(), numbers: make([]int32, at.Dx()*at.Dy()), form: numbersGreys}
@@ -141,7 +142,7 @@ func parseNumberPicture(path string, data []byte, allowed int64) (*numberMap, er
 		}
 		c := color.NRGBAModel.Convert(picture.At(x, y)).(color.NRGBA)
 		if c.A != math.MaxUint8 {
-			return nil, m.place(wrong("", 0, "", `save the picture without transparency, in Python `+
+			return nil, m.place(option.At("", 0, "", `save the picture without transparency, in Python `+
 				`Image.open("mask.png").convert("RGB") or .getchannel("A")`, "is transparent, which says nothing of a label"), s)
 		}
 		if m.numbers[s] = colourNumber([3]uint8{c.R, c.G, c.B}); c.R != c.G || c.G != c.B {
@@ -177,7 +178,7 @@ func (m *numberMap) asLabels() error {
 			v = voidLabel
 		}
 		if v > math.MaxUint8 {
-			return m.place(wrong("", 0, "", "number the classes from 0; numbers of single objects are no labels",
+			return m.place(option.At("", 0, "", "number the classes from 0; numbers of single objects are no labels",
 				"is %d, want a label of 0 to 254, or a negative number, 255 or 65535 where none is known", v), s)
 		}
 		if m.numbers[s] = -1; v >= 0 {

@@ -1,15 +1,10 @@
 package dataset
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 
+	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/parallel"
 )
@@ -44,30 +39,28 @@ func told(set *Set, list []error) (*Set, []error) {
 		}
 	}
 	for i, err := range list {
-		if e, ok := err.(*Error); ok {
-			list[i] = option.Message((*option.Error)(e).References(), e)
-		}
+		list[i] = public(err)
 	}
 	return set, list
 }
 
 func open(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 	if len(paths) == 0 {
-		return nil, []error{optionError("paths", "no data are given")}
+		return nil, []error{option.Wrong("paths", "no data are given")}
 	}
 	wanted := o.Kind
 	if o.Recipe != nil && wanted == "" { // a folder may hold several kinds of data, and text look like another
 		wanted = o.Recipe.Kind
 	}
-	kind, list := kindOf(paths, wanted, o.readsSamples())
+	kind, list := formats.KindOf(paths, wanted, o.readsSamples())
 	if len(list) > 0 && o.Kind == "" && wanted != "" {
-		kind, list = kindOf(paths, "", o.readsSamples())
+		kind, list = formats.KindOf(paths, "", o.readsSamples())
 	}
 	if len(list) > 0 {
 		return nil, list
 	}
 	if o.Untied && kind != KindNPZ {
-		return nil, []error{optionError("Untied", "it applies to %s data and tables of samples only, and these are of the "+
+		return nil, []error{option.Wrong("Untied", "it applies to %s data and tables of samples only, and these are of the "+
 			"kind %s", KindNPZ, kind)}
 	}
 	if err := o.validate(kind); err != nil {
@@ -87,7 +80,7 @@ func loadKind(ctx context.Context, kind string, paths []string, o *Options) (*Se
 	switch kind {
 	case KindImages:
 		if len(paths) > 1 {
-			return nil, []error{optionError("paths", "%d image folders are given, want one", len(paths))}
+			return nil, []error{option.Wrong("paths", "%d image folders are given, want one", len(paths))}
 		}
 		return loadImages(ctx, paths[0], o)
 	case KindGraph:
@@ -96,153 +89,6 @@ func loadKind(ctx context.Context, kind string, paths []string, o *Options) (*Se
 		return loadText(ctx, paths, o)
 	}
 	return loadNPZ(ctx, paths, o)
-}
-
-// kindOf finds out what the paths are, or checks that they are what they are said to be. samples says that tables are
-// of samples.
-func kindOf(paths []string, wanted string, samples bool) (kind string, list []error) {
-	if wanted != "" && !slices.Contains(kinds, wanted) {
-		return "", []error{optionError("Kind", "it is %q; %s", wanted, suggestion(wanted, kinds))}
-	}
-	for _, path := range paths {
-		found, err := detect(path, wanted, samples)
-		switch {
-		case err != nil:
-		case wanted != "" && !slices.Contains(found, wanted):
-			err = optionError("Kind", "%s is %s data, not %s", path, strings.Join(found, " or "), wanted)
-		case wanted != "":
-			kind = wanted
-		case kind != "" && found[0] != kind:
-			err = wrong(path, 0, "", "give data of one kind", "it is %s data, the paths before it are %s", found[0], kind)
-		default:
-			kind = found[0]
-		}
-		if err != nil {
-			list = append(list, err)
-		}
-	}
-	return kind, list
-}
-
-// detect says what kinds of data a path can be read as: one, unless one is wanted.
-func detect(path, wanted string, samples bool) ([]string, error) {
-	stat, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		if _, tableErr := os.Stat(path + "." + nodesStem + extensionBehind(path)); tableErr == nil {
-			return []string{KindGraph}, nil
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	if stat.IsDir() {
-		return detectFolder(path, wanted)
-	}
-	p := newPeek(path)
-	switch {
-	case samples && (isSamples(path) || isPairs(path)):
-		return []string{KindNPZ}, nil
-	case wanted == KindText && p.extension != ".npz" && p.extension != ".csv", wanted == KindGraph && isTable(path),
-		wanted == KindNPZ && p.extension == ".npz":
-		return []string{wanted}, nil
-	}
-	f := p.best()
-	return []string{f.kind}, f.refuse(p)
-}
-
-// refuse is the error of a file that is no data, or not read at all.
-func (f *format) refuse(p *peek) error {
-	switch {
-	case f.what == "":
-		return unknown(p.path)
-	case f.kind == "":
-		return wrong(p.path, 0, "", f.advice(p), "it is %s, which is not read", option.Text(f.what))
-	case f.kind == kindNetwork:
-		return wrong(p.path, 0, "", f.advice(p), "it is %s, where data are wanted", option.Text(f.what))
-	}
-	return nil
-}
-
-// unknown is the error of what nothing is known of.
-func unknown(path string) error {
-	return wrong(path, 0, "", "give *.npz files, a folder with images/ and labels/ (or JPEGImages/ and "+
-		"SegmentationClass/), tables of nodes and edges, .csv or .tsv, or tagged text, .conll or .crfsuite, or by the "+
-		"names of its files", "it holds none of the known kinds of data")
-}
-
-// detectFolder says what kinds of data the files of a folder are, by their names. Unless one of them is wanted, there
-// must be no doubt.
-func detectFolder(folder, wanted string) ([]string, error) {
-	entries, err := os.ReadDir(folder)
-	if err != nil {
-		return nil, err
-	}
-	var found, named, others []string
-	for _, e := range entries {
-		path, kind := filepath.Join(folder, e.Name()), ""
-		switch name := e.Name(); {
-		case name[0] == '.':
-			continue
-		case name == predictionsFile && wanted == "":
-			return nil, &Error{File: folder, Problem: "it holds predictions", Remedy: "give the data that they are of"}
-		case strings.HasSuffix(name, ".npz"), name == edgesArray+".npy":
-			kind = KindNPZ
-		case slices.Contains(imagesFolders, name) && isFolder(path): // or a link to one
-			kind = KindImages
-		case isNodesTable(name):
-			kind = KindGraph
-		case slices.Contains(textExtensions, filepath.Ext(name)):
-			kind = KindText
-		case !e.IsDir():
-			others = append(others, path)
-			continue
-		default:
-			continue
-		}
-		if !slices.Contains(found, kind) {
-			found, named = append(found, kind), append(named, path)
-		} else if kind == KindText {
-			named = append(named, path)
-		}
-	}
-	switch {
-	case len(found) == 0:
-		return nil, cmp.Or(doubt(folder, others, ""), unknown(folder))
-	case wanted != "":
-		return found, nil
-	case len(found) > 1:
-		return nil, &Error{File: folder, Problem: "it holds data of the kinds " + strings.Join(found, " and ") +
-			", such as " + firstFew(named), Remedy: "say which to read with {kind}"}
-	case found[0] == KindText:
-		err = doubt(folder, others, KindText)
-	}
-	for _, path := range named { // what a file holds tells more than its name
-		if p := newPeek(path); err == nil && p.best().kind == "" && (found[0] == KindText || p.arrays != nil) {
-			err = p.best().refuse(p)
-		}
-	}
-	return found, err
-}
-
-// doubt is the error of a folder with files that look like data of a kind, "" for any, and have no name that tells.
-func doubt(folder string, files []string, kind string) error {
-	for _, path := range files {
-		p := newPeek(path)
-		switch f := p.best(); {
-		case f.what == "", kind != "" && f.kind != kind:
-		case f.kind == "":
-			return wrong(folder, 0, "", f.advice(p), "%s is %s, which is not read", path, f.what)
-		default:
-			return wrong(folder, 0, "", "name the files to read instead of the folder, or call tables NAME.nodes.csv and "+
-				"NAME.edges.csv", "%s looks like %s, and has no name by which a folder is read", path, f.what)
-		}
-	}
-	return nil
-}
-
-func isFolder(path string) bool {
-	stat, err := os.Stat(path)
-	return err == nil && stat.IsDir()
 }
 
 // Check reads data as Open does and returns all problems at once, up to 20 per file, or else the set. What is checked

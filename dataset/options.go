@@ -18,8 +18,6 @@ const (
 	KindText   = "text"   // tagged sentences, a line for each token
 )
 
-var kinds = []string{KindNPZ, KindImages, KindGraph, KindText}
-
 // Defaults of Options.
 const (
 	DefaultBins       = 10 // as in the paper
@@ -150,21 +148,21 @@ func (o *Options) validate(kind string) error {
 		wrong bool
 		err   error
 	}{
-		{(o.Recipe == nil) != (o.Schema == nil), optionError("Recipe", "a model gives both its schema and its recipe; the "+
+		{(o.Recipe == nil) != (o.Schema == nil), option.Wrong("Recipe", "a model gives both its schema and its recipe; the "+
 			"other is missing")},
-		{o.NoBias && kind == KindNPZ, optionError("NoBias", "npz data have no constant feature added")},
-		{o.Statistics && !o.Untied, optionError("Statistics", "it goes with Untied: each mean is that of a weight")},
-		{o.MinCount < 0, optionError("MinCount", "%d: want a number that is not negative", o.MinCount)},
-		{o.Hops < 0 || o.Hops > mostHops, optionError("Hops", "it is %d, want 0 to %d", o.Hops, mostHops)},
-		{o.Bins < 0 || o.Bins > mostFeatures, optionError("Bins", "it is %d, want 1 to %d", o.Bins, mostFeatures)},
-		{!slices.Contains(append(edgesOfImages, ""), o.Edges), optionError("Edges", "it is %q; %s", o.Edges,
-			suggestion(o.Edges, edgesOfImages))},
-		{o.Edges == EdgesContrast && o.Bins != 0, optionError("Bins", "it goes with {edge-features=%s} only", EdgesBins)},
-		{o.Superpixels != "" && (o.Bins != 0 || o.Neighbours != 0 || o.Edges != ""), optionError("Superpixels",
+		{o.NoBias && kind == KindNPZ, option.Wrong("NoBias", "npz data have no constant feature added")},
+		{o.Statistics && !o.Untied, option.Wrong("Statistics", "it goes with Untied: each mean is that of a weight")},
+		{o.MinCount < 0, option.Wrong("MinCount", "%d: want a number that is not negative", o.MinCount)},
+		{o.Hops < 0 || o.Hops > mostHops, option.Wrong("Hops", "it is %d, want 0 to %d", o.Hops, mostHops)},
+		{o.Bins < 0 || o.Bins > mostFeatures, option.Wrong("Bins", "it is %d, want 1 to %d", o.Bins, mostFeatures)},
+		{!slices.Contains(append(edgesOfImages, ""), o.Edges), option.Wrong("Edges", "it is %q; %s", o.Edges,
+			option.DidYouMean(o.Edges, edgesOfImages))},
+		{o.Edges == EdgesContrast && o.Bins != 0, option.Wrong("Bins", "it goes with {edge-features=%s} only", EdgesBins)},
+		{o.Superpixels != "" && (o.Bins != 0 || o.Neighbours != 0 || o.Edges != ""), option.Wrong("Superpixels",
 			"superpixels are joined where they touch, and their edges have features of their own: leave {bins}, {neighbours} "+
 				"and {edge-features} out")},
-		{o.Superpixels != "" && o.Directed, optionError("Directed", "superpixels have no direction")},
-		{!slices.Contains([]int{0, 4, 8}, o.Neighbours), optionError("Neighbours", "it is %d, want 4 or 8", o.Neighbours)},
+		{o.Superpixels != "" && o.Directed, option.Wrong("Directed", "superpixels have no direction")},
+		{!slices.Contains([]int{0, 4, 8}, o.Neighbours), option.Wrong("Neighbours", "it is %d, want 4 or 8", o.Neighbours)},
 	} {
 		if x.wrong {
 			return x.err
@@ -172,14 +170,14 @@ func (o *Options) validate(kind string) error {
 	}
 	for _, x := range o.uses() {
 		if x.used && x.kind != "" && x.kind != kind {
-			return optionError(x.field, "it applies to %s data only, and these are of the kind %s", x.kind, kind)
+			return option.Wrong(x.field, "it applies to %s data only, and these are of the kind %s", x.kind, kind)
 		}
 	}
 	if err := o.validateColumns(); err != nil {
 		return err
 	}
 	if problem := namesProblem("States", o.States, mostStates); problem != "" {
-		return optionError("States", "%s", problem)
+		return option.Wrong("States", "%s", problem)
 	}
 	return o.validateModel(kind)
 }
@@ -216,11 +214,11 @@ func (o *Options) validateModel(kind string) error {
 		return err
 	}
 	if o.Recipe.Kind != kind {
-		return optionError("Recipe", "the model was trained on data of the kind %s, and these are of the kind %s",
+		return option.Wrong("Recipe", "the model was trained on data of the kind %s, and these are of the kind %s",
 			o.Recipe.Kind, kind)
 	}
 	if o.Untied && !o.Recipe.Untied {
-		return optionError("Untied", "the model was trained with tied weights")
+		return option.Wrong("Untied", "the model was trained with tied weights")
 	}
 	states := o.States
 	if o.Recipe.LabelColours {
@@ -228,7 +226,7 @@ func (o *Options) validateModel(kind string) error {
 	}
 	if len(states) > 0 && !slices.ContainsFunc(o.Schema.NodeTypes,
 		func(t crf.NodeType) bool { return slices.Equal(t.States, states) }) {
-		return optionError("States", "they are %q, the model has %q", o.States, o.Schema.NodeTypes[0].States)
+		return option.Wrong("States", "they are %q, the model has %q", o.States, o.Schema.NodeTypes[0].States)
 	}
 	return o.Recipe.fits(o.Schema)
 }

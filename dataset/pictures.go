@@ -5,7 +5,12 @@ import (
 	"fmt"
 	"image"
 	"image/draw"
-	_ "image/jpeg" // pictures
+
+	"github.com/blockbp/blockbp/internal/option"
+
+	_ "image/jpeg"
+
+	// pictures
 	_ "image/png"
 	"strings"
 
@@ -23,12 +28,12 @@ func decodePicture(path string, data []byte, allowed int64) (picture image.Image
 	if err == nil {
 		size := fmt.Sprintf("decoding %d×%d pixels", c.Width, c.Height)
 		if err := memory.Check(size, decodedPixel*float64(c.Width)*float64(c.Height), allowed); err != nil {
-			return nil, "", ofFile(path, err)
+			return nil, "", option.OfFile(path, err)
 		}
 		picture, format, err = image.Decode(bytes.NewReader(data))
 	}
 	if err != nil {
-		err = &Error{File: path, Problem: fmt.Sprintf("the picture cannot be read: %v", err),
+		err = &option.Error{File: path, Problem: fmt.Sprintf("the picture cannot be read: %v", err),
 			Remedy: "save it again as png, of 8 or 16 bits", Cause: err}
 	}
 	return picture, format, err

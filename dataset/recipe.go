@@ -8,6 +8,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/fileio"
+	"github.com/blockbp/blockbp/internal/formats"
 )
 
 // Where a model's features come from, in Recipe.NodeForm and Recipe.EdgeForm.
@@ -90,9 +91,10 @@ func ParseRecipe(text string) (*Recipe, error) {
 		return nil, fmt.Errorf("recipe: %w; %s", err, byAnother)
 	}
 	if r.Kind == KindGraph && r.Sheets == nil { // of tables without a header, which have one since
-		r.Sheets = &sheetRecipe{ID: roleID, Label: roleLabel, Split: roleSplit, Source: roleSource, Target: roleTarget}
+		r.Sheets = &sheetRecipe{ID: formats.RoleID, Label: formats.RoleLabel, Split: formats.RoleSplit,
+			Source: formats.RoleSource, Target: formats.RoleTarget}
 		if r.FeatureDim > 0 {
-			r.Sheets.Nodes = []column{{Name: listColumn, Indices: r.FeatureDim}}
+			r.Sheets.Nodes = []column{{Name: formats.ListColumn, Indices: r.FeatureDim}}
 		}
 	}
 	return &r, r.validate()
@@ -111,14 +113,14 @@ func (r *Recipe) String() string {
 // that the model was trained on do.
 func (r *Recipe) TableNames() (node, label string) {
 	switch {
-	case r.Text != nil && r.Text.Form != textAttributes:
-		return "token", roleLabel
+	case r.Text != nil && r.Text.Form != formats.TextAttributes:
+		return "token", formats.RoleLabel
 	case r.Text != nil:
-		return "position", roleLabel
+		return "position", formats.RoleLabel
 	case r.Sheets == nil:
-		return roleID, roleLabel
+		return formats.RoleID, formats.RoleLabel
 	}
-	return cmp.Or(r.Sheets.ID, roleID), cmp.Or(r.Sheets.Label, roleLabel)
+	return cmp.Or(r.Sheets.ID, formats.RoleID), cmp.Or(r.Sheets.Label, formats.RoleLabel)
 }
 
 // validate reports the first field that is not as this version writes it.
@@ -129,7 +131,7 @@ func (r *Recipe) validate() error {
 		name  string
 		sound bool
 	}{
-		{"kind", slices.Contains(kinds, r.Kind)},
+		{"kind", slices.Contains(formats.Kinds, r.Kind)},
 		{"feature_dim", r.FeatureDim >= 0},
 		{"hops", r.Hops == 0 || graph && r.Hops > 0 && r.Hops <= mostHops},
 		{"sheets", (r.Sheets != nil) == graph && (!graph || r.Sheets.sound() &&

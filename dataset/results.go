@@ -46,9 +46,6 @@ func WriteSamples(path string, s *Samples) error {
 	return npy.WriteArchive(path, arrays...)
 }
 
-// predictionsFile describes the predictions of a folder.
-const predictionsFile = "predict.json"
-
 // WritePrediction writes what a model says of one instance as a file that numpy.load reads, whole or not at all:
 //
 //	labels   [n] int32           the most likely label of every node

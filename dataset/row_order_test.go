@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/formats"
 )
 
 // shuffledTables writes tables with a header of nodes and edges: rows in any order, and
@@ -84,8 +85,8 @@ func TestRowsInOrder(t *testing.T) {
 		names := rapid.SliceOfNDistinct(rapid.StringMatching(form), 1, 6, rapid.ID[string]).Draw(t, "names")
 		want := slices.SortedFunc(slices.Values(names), naturalCompare)
 		row := rowsInOrder(names)
-		if !slices.Equal(take(names, row), want) {
-			t.Fatalf("%q become %q, want %q", names, take(names, row), want)
+		if !slices.Equal(formats.Take(names, row), want) {
+			t.Fatalf("%q become %q, want %q", names, formats.Take(names, row), want)
 		}
 		for r, node := range inverse(row) {
 			if want[node] != names[r] {

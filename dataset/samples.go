@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	"math"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/fileio"
+	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
@@ -36,40 +36,20 @@ type samples struct {
 // table cannot have.
 func (o *Options) readsSamples() bool { return o.Untied || o.Recipe != nil && o.Recipe.Untied }
 
-// isSamples reports whether a file can be samples, by its name, or what it begins with.
-func isSamples(path string) bool {
-	p := newPeek(path)
-	return slices.Contains(tableExtensions, p.extension) || p.isAlignment() || p.isRows()
-}
-
-// isPairs reports whether a file names pairs of nodes, which the samples beside it are joined by.
-func isPairs(path string) bool { return isEdgesTable(filepath.Base(path)) || isEdgeList(path) }
-
-// edgesBeside finds edges.csv or edges.tsv beside a file of samples, unless they are of nodes there; "": none is.
-func edgesBeside(samples string) string {
-	for _, extension := range tableExtensions {
-		pair := pairOf(filepath.Join(filepath.Dir(samples), edgesStem+extension))
-		if isTable(pair.edges) && !isTable(pair.nodes) && pair.edges != samples {
-			return pair.edges
-		}
-	}
-	return ""
-}
-
 // openSamples reads a file of samples, and the table of their edges, if there is one.
 func (l *npzLoader) openSamples(r *opened, path string) []*npzContents {
 	l.hiddenBy = missingCells
-	p := &sampleReader{problems: problems{file: path}, l: l, r: r}
+	p := &sampleReader{Problems: option.Problems{File: path}, l: l, r: r}
 	data, edges := p.read(path, "samples"), []int32(nil)
 	switch {
-	case len(p.list) > 0:
-	case newPeek(path).isAlignment():
+	case len(p.List) > 0:
+	case formats.Look(path).IsAlignment():
 		p.readAlignment(data)
 	default:
 		p.readTable(data)
 	}
 	switch {
-	case len(p.list) > 0:
+	case len(p.List) > 0:
 	case l.o.Lattice != "":
 		edges = p.lattice(l.o.Lattice)
 	case l.pairs == "":
@@ -77,7 +57,7 @@ func (l *npzLoader) openSamples(r *opened, path string) []*npzContents {
 	default:
 		edges = p.pairs(l.pairs)
 	}
-	if r.list = append(r.list, p.errors()...); len(r.list) > 0 {
+	if r.list = append(r.list, p.Errors()...); len(r.list) > 0 {
 		return nil
 	}
 	for e := 0; e < len(edges); e += 2 { // the end of the smaller type comes first
@@ -105,7 +85,7 @@ func (l *npzLoader) openSamples(r *opened, path string) []*npzContents {
 
 // sampleReader reads a file of samples.
 type sampleReader struct {
-	problems
+	option.Problems
 	samples
 	l       *npzLoader
 	r       *opened
@@ -117,7 +97,7 @@ type sampleReader struct {
 // read reads a whole text, which then is among the sources.
 func (p *sampleReader) read(path, what string) []byte {
 	data, source, err := readSource(path, what, math.MaxInt64, p.l.o.Memory)
-	p.keep(err)
+	p.Keep(err)
 	p.r.sources = append(p.r.sources, source)
 	return fileio.Lines(data)
 }
@@ -145,7 +125,7 @@ func (p *sampleReader) lattice(asked string) (edges []int32) {
 	fmt.Sscanf(shape, "%dx%d", &rows, &cols)
 	if rows < 1 || rows*cols != n || shape != fmt.Sprintf("%dx%d", rows, cols) || p.l.pairs != "" ||
 		joined && (borders != "periodic" || min(rows, cols) < 3) {
-		p.keep(optionError("Lattice", "%q: want ROWSxCOLS, or ROWSxCOLS:periodic with 3 of each or more, with a node for "+
+		p.Keep(option.Wrong("Lattice", "%q: want ROWSxCOLS, or ROWSxCOLS:periodic with 3 of each or more, with a node for "+
 			"each of %d columns, and no table of edges", asked, n))
 		return nil
 	}
@@ -159,12 +139,12 @@ func (p *sampleReader) lattice(asked string) (edges []int32) {
 // pairs are the edges that a table names, by names of columns or by numbers from 0, as in tables of a graph.
 func (p *sampleReader) pairs(path string) (edges []int32) {
 	data := p.read(path, "a table of edges")
-	if len(p.list) > 0 {
+	if len(p.List) > 0 {
 		return nil
 	}
-	t := readTable(path, data, isEdgeList(path))
+	t := formats.ReadTable(path, data, formats.IsEdgeList(path))
 	l := &tableLoader{loader: newLoader(p.l.ctx, p.l.o), rules: &sheetRecipe{}}
-	g := &tableGraph{nodes: &table{problems: problems{file: p.file}}, edges: t, byName: map[string]int32{}}
+	g := &tableGraph{nodes: &formats.Table{Problems: option.Problems{File: p.File}}, edges: t, byName: map[string]int32{}}
 	for s := range p.columns {
 		g.byName[strconv.Itoa(s)] = int32(s)
 	}
@@ -172,47 +152,47 @@ func (p *sampleReader) pairs(path string) (edges []int32) {
 		g.byName[c.Name] = int32(s)
 	}
 	delete(g.byName, "")
-	if len(t.list) == 0 {
+	if len(t.List) == 0 {
 		l.rolesOfEdges(t)
 	}
-	if len(t.list)+len(l.problems) == 0 {
+	if len(t.List)+len(l.problems) == 0 {
 		rows := l.joinRows(g)
 		for e := range rows.u {
 			edges = append(edges, rows.u[e], rows.v[e])
 		}
 	}
-	p.list, p.r.notes = slices.Concat(p.list, l.problems, t.errors()), append(p.r.notes, l.set.Warnings...)
+	p.List, p.r.notes = slices.Concat(p.List, l.problems, t.Errors()), append(p.r.notes, l.set.Warnings...)
 	return edges
 }
 
 // readTable reads rows of cells, below names of columns or none.
 func (p *sampleReader) readTable(data []byte) {
-	if first, _, _ := bytes.Cut(bytes.TrimLeft(data, "\n"), []byte("\n")); !bytes.ContainsAny(first, separators) {
+	if first, _, _ := bytes.Cut(bytes.TrimLeft(data, "\n"), []byte("\n")); !bytes.ContainsAny(first, formats.Separators) {
 		lines := strings.Split(string(data), "\n") // of numbers between blanks
 		for i, line := range lines {
 			lines[i] = strings.Join(strings.Fields(strings.TrimPrefix(line, "#")), "\t")
 		}
 		data = []byte(strings.Join(lines, "\n"))
 	}
-	t := readRows(p.file, data, false)
-	if p.list = t.list; len(p.list) > 0 {
+	t := formats.ReadRows(p.File, data, false)
+	if p.List = t.List; len(p.List) > 0 {
 		return
 	}
-	rows, columns, names := len(t.rows), len(t.rows[0]), make([]string, len(t.rows[0]))
-	if empty := int(t.lines[rows-1]-t.lines[0]) + 1 - rows; empty > 0 {
+	rows, columns, names := len(t.Rows), len(t.Rows[0]), make([]string, len(t.Rows[0]))
+	if empty := int(t.Lines[rows-1]-t.Lines[0]) + 1 - rows; empty > 0 {
 		p.note("%d empty rows are no samples, and left out", empty)
 	}
-	if !isSampleRow(t.rows) {
-		p.keep(t.takeHeader(true))
-		names = t.header
+	if !isSampleRow(t.Rows) {
+		p.Keep(t.TakeHeader(true))
+		names = t.Header
 	}
-	switch p.list = append(p.list, t.list...); {
-	case len(p.list) > 0:
+	switch p.List = append(p.List, t.List...); {
+	case len(p.List) > 0:
 	case columns < 2:
-		p.add(0, "", "separate columns by commas, semicolons or tabs", "want rows that are samples, with a column for each "+
+		p.Add(0, "", "separate columns by commas, semicolons or tabs", "want rows that are samples, with a column for each "+
 			"of two nodes or more")
-	case len(t.rows) == 0:
-		p.add(0, "", "", "there is a header, and no sample below it")
+	case len(t.Rows) == 0:
+		p.Add(0, "", "", "there is a header, and no sample below it")
 	default:
 		p.take(names, t)
 	}
@@ -221,12 +201,12 @@ func (p *sampleReader) readTable(data []byte) {
 // isSampleRow reports whether the first row is a sample, and no header: its cells are among those below, or missing.
 func isSampleRow(rows [][]string) bool {
 	below := setOf(slices.Concat(rows[1:]...))
-	return !slices.ContainsFunc(rows[0], func(cell string) bool { return !missingCell(cell) && !below[cell] })
+	return !slices.ContainsFunc(rows[0], func(cell string) bool { return !formats.MissingCell(cell) && !below[cell] })
 }
 
 // nodes are the columns that are nodes, of a model in its order, and that of weights, -1 if there is none.
 func (p *sampleReader) nodes(names []string) (kept []int, weights int) {
-	ignored, last, model := p.l.o.given(roleIgnore), names[len(names)-1], []sampleColumn(nil)
+	ignored, last, model := p.l.o.given(formats.RoleIgnore), names[len(names)-1], []sampleColumn(nil)
 	if r := p.l.o.Recipe; r != nil && len(r.Columns) > 0 && r.Columns[0].Name != "" && last != "" {
 		model = r.Columns
 	}
@@ -236,7 +216,7 @@ func (p *sampleReader) nodes(names []string) (kept []int, weights int) {
 		case name != "" && name == p.l.o.SampleWeights:
 			weights = i
 		case slices.Contains(ignored, name) && name != "", i == 0 && name == "" && last != "":
-			p.note("column %d, %q, is left out", i+1, abbreviate(name))
+			p.note("column %d, %q, is left out", i+1, option.Short(name))
 		case model == nil:
 			kept = append(kept, i)
 		}
@@ -244,36 +224,36 @@ func (p *sampleReader) nodes(names []string) (kept []int, weights int) {
 	for _, c := range model {
 		i := slices.Index(names, c.Name)
 		if kept = append(kept, i); i < 0 {
-			p.add(1, "", suggestion(c.Name, names), "the model's column %q is missing", abbreviate(c.Name))
+			p.Add(1, "", option.DidYouMean(c.Name, names), "the model's column %q is missing", option.Short(c.Name))
 		}
 	}
 	return kept, weights
 }
 
 // take makes samples of the columns that are nodes.
-func (p *sampleReader) take(names []string, t *table) {
+func (p *sampleReader) take(names []string, t *formats.Table) {
 	kept, weights := p.nodes(names)
-	if len(p.list) > 0 {
+	if len(p.List) > 0 {
 		return
 	}
 	model, texts := p.l.o.Recipe, make([]labelTexts, len(kept)) // of each column
-	p.labels = make([]int32, len(t.rows)*len(kept))             // numbers of texts, for now
+	p.labels = make([]int32, len(t.Rows)*len(kept))             // numbers of texts, for now
 	for c, i := range kept {
 		p.columns = append(p.columns, sampleColumn{Name: names[i]})
 		texts[c].named = setOf(p.l.o.States)
-		for r, row := range t.rows {
-			p.labels[r*len(kept)+c] = texts[c].see(p.file, int(t.lines[r]), row[i])
+		for r, row := range t.Rows {
+			p.labels[r*len(kept)+c] = texts[c].see(p.File, int(t.Lines[r]), row[i])
 		}
 		if texts[c].total == 0 && model == nil {
-			p.add(0, "", "leave it out by {columns!--columns} ignore=NAME", "column %d, %q, has no value", i+1,
-				abbreviate(names[i]))
+			p.Add(0, "", "leave it out by {columns!--columns} ignore=NAME", "column %d, %q, has no value", i+1,
+				option.Short(names[i]))
 		}
 	}
 	switch {
 	case model == nil:
 		p.findTypes(texts)
 	case len(model.Columns) != len(kept):
-		p.add(0, "", "", "there are %d columns, the model has %d", len(kept), len(model.Columns))
+		p.Add(0, "", "", "there are %d columns, the model has %d", len(kept), len(model.Columns))
 		return
 	default:
 		p.columns = model.Columns
@@ -311,7 +291,7 @@ func (p *sampleReader) findTypes(texts []labelTexts) {
 		}
 		p.columns[c].Type = a
 		for x, text := range texts[c].texts {
-			n, more := all[a].add(p.file, texts[c].first[x].Line, text), texts[c].count[x]-1
+			n, more := all[a].add(p.File, texts[c].first[x].Line, text), texts[c].count[x]-1
 			all[a].count[n], all[a].total = all[a].count[n]+more, all[a].total+more
 		}
 	}
@@ -328,8 +308,8 @@ func (p *sampleReader) number(texts []labelTexts) {
 		for x, text := range texts[c].texts {
 			of[x] = int32(slices.Index(states, text))
 			if of[x] < 0 && p.l.o.Recipe != nil && text != "0" && text != hiddenNumber {
-				p.keep(texts[c].at(x, suggestion(text, states), "column %d has %q, which is no state of the model", c+1,
-					abbreviate(text)))
+				p.Keep(texts[c].at(x, option.DidYouMean(text, states), "column %d has %q, which is no state of the model", c+1,
+					option.Short(text)))
 			}
 		}
 		for i := c; i < len(p.labels); i += len(texts) {
@@ -361,38 +341,38 @@ func (p *sampleReader) statesOf(t *labelTexts) []string {
 		return named
 	}
 	if mark := t.likeMissing(); mark != "" {
-		p.note(likeMissingNote, abbreviate(mark))
+		p.note(likeMissingNote, option.Short(mark))
 	}
 	switch {
 	case len(states) == 1 && (states[0] == "0" || states[0] == "1"):
 		states = []string{"0", "1"}
 	case len(states) == 1:
-		p.keep(t.at(0, "leave out the column by {columns!--columns} ignore=NAME, or name the states by {states}",
-			"all values of a column are %q, which tells of one state only", abbreviate(states[0])))
+		p.Keep(t.at(0, "leave out the column by {columns!--columns} ignore=NAME, or name the states by {states}",
+			"all values of a column are %q, which tells of one state only", option.Short(states[0])))
 	case p.l.o.Spins && len(states) > 2:
-		p.keep(t.at(2, "learn them by {model!--model potts}, or leave a column out by {columns!--columns} ignore=NAME",
-			"spins have two states, and this is the third value of a column: %s", firstFew(states)))
+		p.Keep(t.at(2, "learn them by {model!--model potts}, or leave a column out by {columns!--columns} ignore=NAME",
+			"spins have two states, and this is the third value of a column: %s", option.FirstFew(states)))
 	case t.tooMany():
-		p.keep(t.at(0, "leave out columns that are no samples, such as identifiers, by {columns!--columns} ignore=NAME",
-			"a column has %d different values, such as %q, and states are wanted", len(states), abbreviate(states[0])))
+		p.Keep(t.at(0, "leave out columns that are no samples, such as identifiers, by {columns!--columns} ignore=NAME",
+			"a column has %d different values, such as %q, and states are wanted", len(states), option.Short(states[0])))
 	}
 	return states
 }
 
 // weigh takes weights of samples from a column.
-func (p *sampleReader) weigh(t *table, column int) {
+func (p *sampleReader) weigh(t *formats.Table, column int) {
 	switch asked := p.l.o.SampleWeights; {
-	case asked == "" || asked == noWeights || len(p.list) > 0:
+	case asked == "" || asked == noWeights || len(p.List) > 0:
 		return
 	case column < 0:
-		p.keep(optionError("SampleWeights", "%q is no column of %s; %s", asked, p.file, suggestion(asked, t.header)))
+		p.Keep(option.Wrong("SampleWeights", "%q is no column of %s; %s", asked, p.File, option.DidYouMean(asked, t.Header)))
 		return
 	}
-	for i, row := range t.rows {
+	for i, row := range t.Rows {
 		w, err := strconv.ParseFloat(row[column], 64)
 		if err != nil || !(w >= 0 && w <= numeric.Largest) {
-			p.add(int(t.lines[i]), "", "", "the weight of a sample is %q, want a number that is not negative",
-				abbreviate(row[column]))
+			p.Add(int(t.Lines[i]), "", "", "the weight of a sample is %q, want a number that is not negative",
+				option.Short(row[column]))
 			return
 		}
 		p.weights = append(p.weights, w)

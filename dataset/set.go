@@ -1,12 +1,14 @@
 package dataset
 
 import (
+	"io"
 	"slices"
 	"sync"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/fileio"
+	"github.com/blockbp/blockbp/internal/formats"
 )
 
 // Set is a data set that has been read and checked. Every instance was made with &Schema.
@@ -42,7 +44,7 @@ type Set struct {
 	notes []string // the same, with references to options
 
 	given []crf.Features    // of nodes of graph tables
-	texts []*textFile       // that sentences were read from
+	texts []*formats.Text   // that sentences were read from
 	files []*fileio.Mapping // that features lie in
 }
 
@@ -57,6 +59,13 @@ func (s *Set) Close() {
 		file.Close()
 	}
 	s.files = nil
+}
+
+// WriteTags writes the tagged text that a set was read from for a model, with a tag for each token [sentence][token]:
+// in a column behind the others; in CoNLL-U in that of labels, with the one that it had as Gold=LABEL among what else
+// is known; in text of attributes alone. All other lines stay as they are.
+func (s *Set) WriteTags(w io.Writer, tags [][]string) error {
+	return formats.WriteTags(w, s.texts, tags)
 }
 
 // ImageSource is the picture behind an instance of an image folder. Node r*Width+c is the pixel in row r and column c.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
@@ -275,12 +276,12 @@ func TestSheetsOfPrograms(t *testing.T) {
 
 func TestColumnKinds(t *testing.T) {
 	decide := func(cells ...string) (*column, string, error) {
-		of := readTable("f", []byte("id\tc\n-\t"+strings.Join(cells, "\n-\t")), false)
-		if len(of.list) > 0 {
-			t.Fatal(of.list)
+		of := formats.ReadTable("f", []byte("id\tc\n-\t"+strings.Join(cells, "\n-\t")), false)
+		if len(of.List) > 0 {
+			t.Fatal(of.List)
 		}
 		note := ""
-		col, err := oracle.Must(look([]*table{of}, "c"))(t).decide(false, func(format string, arguments ...any) {
+		col, err := oracle.Must(look([]*formats.Table{of}, "c"))(t).decide(false, func(format string, arguments ...any) {
 			note += fmt.Sprintf(format, arguments...)
 		})
 		return col, note, err
@@ -325,11 +326,11 @@ func FuzzTables(f *testing.F) {
 	f.Fuzz(func(t *testing.T, nodes, edges []byte) {
 		for _, plain := range []bool{false, true} {
 			l := &tableLoader{loader: newLoader(t.Context(), &Options{Hops: len(edges) % 3}), rules: &sheetRecipe{}}
-			n, e := readTable("nodes.csv", nodes, false), readTable("edges.csv", edges, plain)
+			n, e := formats.ReadTable("nodes.csv", nodes, false), formats.ReadTable("edges.csv", edges, plain)
 			if plain {
-				n = readPlain("nodes.tsv", nodes)
+				n = formats.ReadPlain("nodes.tsv", nodes)
 			}
-			if len(n.list)+len(e.list) > 0 {
+			if len(n.List)+len(e.List) > 0 {
 				continue
 			}
 			g := &tableGraph{nodes: n, edges: e}

@@ -58,9 +58,9 @@ func (in *npzInstance) readMeans() {
 		}
 	}
 	if slices.Sort(observations); len(observations) == 0 {
-		in.add(0, edgeMeansArray, "", "has no table without nan: nothing can be learned")
+		in.Add(0, edgeMeansArray, "", "has no table without nan: nothing can be learned")
 	}
-	if len(in.list) > 0 {
+	if len(in.List) > 0 {
 		return
 	}
 	in.statistics, in.states.Ints, in.spec.Weight = s, []int32{int32(k)}, observations[len(observations)/2]
@@ -85,7 +85,7 @@ func (in *npzInstance) means(array string, count, size int) []numeric.Means {
 		}
 		least, most := slices.Min(table), slices.Max(table) // NaN if one is
 		if least < 0 || math.IsInf(sum, 1) || sum == 0 {
-			in.add(0, fmt.Sprintf("%s[%d]", array, i), "write nan where nothing is known",
+			in.Add(0, fmt.Sprintf("%s[%d]", array, i), "write nan where nothing is known",
 				"has entries from %v to %v, want probabilities or counts", least, most)
 		}
 		if math.IsNaN(sum) {
@@ -109,7 +109,7 @@ func (in *npzInstance) compare(e int, n int32, said, mean []float64) {
 			allowed += surprising * math.Sqrt(max(want*(1-want), 1/of)/of)
 		}
 		if in.statistics.apart = max(in.statistics.apart, math.Abs(p-want)); !(math.Abs(p-want) <= allowed) {
-			in.add(0, fmt.Sprintf("%s[%d]", edgeMeansArray, e), "correct one of them; counts in place of "+
+			in.Add(0, fmt.Sprintf("%s[%d]", edgeMeansArray, e), "correct one of them; counts in place of "+
 				"probabilities allow for chance", "state %d of node %d has the mean %.6g in it, and %.6g in all that is said "+
 				"of the node", x, n, p, want)
 			return

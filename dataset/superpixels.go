@@ -9,6 +9,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/printable"
 )
 
 // Superpixels are regions that a picture is cut into by other programs, one map for each picture. They are the nodes
@@ -22,7 +23,7 @@ const cutPictures = `import glob, numpy, os; from skimage import io, segmentatio
 
 // makeSuperpixels is a line of a shell that makes maps for a picture and all beside it.
 func makeSuperpixels(picture string) string {
-	return "python3 -c " + shellWord(fmt.Sprintf(cutPictures, filepath.Join(filepath.Dir(picture), "*.*")))
+	return "python3 -c " + printable.Word(fmt.Sprintf(cutPictures, filepath.Join(filepath.Dir(picture), "*.*")))
 }
 
 // superpixelRecipe says how regions of pictures that touch make features of edges.

@@ -10,7 +10,9 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/numeric"
+	"github.com/blockbp/blockbp/internal/option"
 )
 
 const (
@@ -39,10 +41,6 @@ type column struct {
 	Missing bool `json:"missing,omitempty"`
 }
 
-// listColumn is what a column of lists of features is called. An empty list has none; "?" stands for one that is not
-// known.
-const listColumn = "features"
-
 // size is the number of features that a column makes.
 func (c *column) size() int {
 	n := max(1, c.Indices, len(c.Values))
@@ -56,7 +54,7 @@ func (c *column) size() int {
 
 // isMissing reports whether a cell says that there is no value.
 func (c *column) isMissing(cell string) bool {
-	return missingCell(cell) && (c.Indices == 0 || cell != "")
+	return formats.MissingCell(cell) && (c.Indices == 0 || cell != "")
 }
 
 // onlyList reports a table whose features are all in one list, which is not known of some rows. These have the feature
@@ -119,16 +117,16 @@ type columnSurvey struct {
 var written = regexp.MustCompile(`(?i)^[-+]?(?:[$€£¥]? ?\d+(?:[,.' ]\d{3})*(?:[.,]\d+)?(?:e[-+]?\d+)? ?[$€£%]?|inf)$`)
 
 // look looks at all cells of a column.
-func look(tables []*table, name string) (*columnSurvey, error) {
+func look(tables []*formats.Table, name string) (*columnSurvey, error) {
 	c := &columnSurvey{name: name}
 	for _, t := range tables {
-		at := t.column(name)
+		at := t.Column(name)
 		if at < 0 {
-			return nil, wrong(t.file, 1, "", "", "there is no column %q, which %s has", abbreviate(name), tables[0].file)
+			return nil, option.At(t.File, 1, "", "", "there is no column %q, which %s has", option.Short(name), tables[0].File)
 		}
-		for r, cells := range t.rows {
-			if text := cells[at]; !missingCell(text) {
-				c.add(t.file, int(t.lines[r]), text)
+		for r, cells := range t.Rows {
+			if text := cells[at]; !formats.MissingCell(text) {
+				c.add(t.File, int(t.Lines[r]), text)
 			} else if text != "" || !c.isList() {
 				c.missing++
 			}
@@ -138,7 +136,7 @@ func look(tables []*table, name string) (*columnSurvey, error) {
 }
 
 // isList reports whether the cells are lists of features, which may be empty.
-func (c *columnSurvey) isList() bool { return strings.EqualFold(c.name, listColumn) }
+func (c *columnSurvey) isList() bool { return strings.EqualFold(c.name, formats.ListColumn) }
 
 // numbers are the cells that are numbers. meant counts these and those that people mean as such; odd is the first of
 // the others, −1: there is none.
@@ -179,7 +177,7 @@ func meanOf(values []float64) float64 {
 func (c *columnSurvey) decide(text bool, note func(format string, arguments ...any)) (col *column, err error) {
 	col = &column{Name: c.name}
 	values, meant, odd := c.numbers()
-	name, different, instead := abbreviate(c.name), len(c.count), "nothing"
+	name, different, instead := option.Short(c.name), len(c.count), "nothing"
 	switch {
 	case c.total == 0:
 		if c.missing > 0 {
@@ -199,7 +197,7 @@ func (c *columnSurvey) decide(text bool, note func(format string, arguments ...a
 	case !text && float64(meant) >= nearlyAll*float64(c.total):
 		err := c.at(odd, "write digits and a decimal point alone, leave the cell empty if the number is not known, or say "+
 			"{columns=text="+c.name+"}", "%q is no number that can be used, while %d of the %d cells of this column are meant "+
-			"as numbers", abbreviate(c.texts[odd]), meant, c.total)
+			"as numbers", option.Short(c.texts[odd]), meant, c.total)
 		err.Place = name
 		return nil, err
 	case c.total > fewCells && float64(different) >= nearlyAll*float64(c.total):
@@ -229,7 +227,7 @@ func (c *columnSurvey) categories(col *column, note func(format string, argument
 	}
 	if col.Other = len(order) > mostCategories; col.Other {
 		note("column %q has %d different texts: the %d most frequent, of %.3g %% of its cells, have a feature each, and the "+
-			"others share one", abbreviate(c.name), len(order), mostCategories, 100*float64(kept)/float64(c.total))
+			"others share one", option.Short(c.name), len(order), mostCategories, 100*float64(kept)/float64(c.total))
 	}
 	slices.Sort(col.Values)
 }
@@ -261,10 +259,10 @@ func (c *columnReader) read(row *[]sparseValue, line int, cell string) (problem 
 		x, err := numeric.ParseDecimal(cell)
 		if err != nil {
 			return fmt.Sprintf("%q is not a finite decimal number, which the model wants of this column; write digits "+
-				"and a decimal point alone", abbreviate(cell))
+				"and a decimal point alone", option.Short(cell))
 		}
 		put(0, x)
-		return tooLarge(x)
+		return formats.TooLarge(x)
 	case known:
 		put(j, 1)
 	case c.Other:
@@ -273,7 +271,8 @@ func (c *columnReader) read(row *[]sparseValue, line int, cell string) (problem 
 	}
 	if !known {
 		if c.unknown++; c.unknown == 1 {
-			c.note = fmt.Sprintf("%d:%s: the model has not learned of the cell %q", line, abbreviate(c.Name), abbreviate(cell))
+			c.note = fmt.Sprintf("%d:%s: the model has not learned of the cell %q", line, option.Short(c.Name),
+				option.Short(cell))
 		}
 	}
 	return ""
@@ -289,17 +288,17 @@ func (c *columnReader) parse(text string, put func(j int, x float64)) (problem s
 		switch {
 		case err != nil || index < 0:
 			return fmt.Sprintf("feature %q: want index or index:value, or %s for features that are not known; other "+
-				"values want a column of another name", abbreviate(field), missingFeatures)
+				"values want a column of another name", option.Short(field), missingFeatures)
 		case int(index) >= c.Indices:
-			return fmt.Sprintf("feature %q: index is beyond the %d features that there are", abbreviate(field), c.Indices)
+			return fmt.Sprintf("feature %q: index is beyond the %d features that there are", option.Short(field), c.Indices)
 		case seen[index]:
 			return fmt.Sprintf("feature %d is given twice", index)
 		case valued:
 			if value, err = numeric.ParseDecimal(valueText); err != nil {
-				return fmt.Sprintf("feature %q: value is not a finite decimal number", abbreviate(field))
+				return fmt.Sprintf("feature %q: value is not a finite decimal number", option.Short(field))
 			}
 		}
-		if problem := tooLarge(value); problem != "" {
+		if problem := formats.TooLarge(value); problem != "" {
 			return problem
 		}
 		seen[index] = true
@@ -309,10 +308,10 @@ func (c *columnReader) parse(text string, put func(j int, x float64)) (problem s
 }
 
 // featuresOf makes the features of all rows of a table, dense ones where these take less memory. A bias is last.
-func (l *tableLoader) featuresOf(t *table, columns []column, bias bool) (f crf.Features) {
+func (l *tableLoader) featuresOf(t *formats.Table, columns []column, bias bool) (f crf.Features) {
 	readers, dim, lists, entries := make([]columnReader, len(columns)), 0, false, len(columns)
 	for i, c := range columns {
-		readers[i] = columnReader{column: c, at: t.column(c.Name), first: dim, values: map[string]int{}}
+		readers[i] = columnReader{column: c, at: t.Column(c.Name), first: dim, values: map[string]int{}}
 		for j, v := range c.Values {
 			readers[i].values[v] = j
 		}
@@ -322,8 +321,8 @@ func (l *tableLoader) featuresOf(t *table, columns []column, bias bool) (f crf.F
 		dim, entries = dim+1, entries+1
 	}
 	const number, entry, start = 8, 12, 8
-	before, all, each := len(l.problems), len(t.rows), min(number*dim, entry*entries+start)
-	l.allow(t.file, fmt.Sprintf("the features of %d rows", all), float64(all)*float64(each), nil)
+	before, all, each := len(l.problems), len(t.Rows), min(number*dim, entry*entries+start)
+	l.allow(t.File, fmt.Sprintf("the features of %d rows", all), float64(all)*float64(each), nil)
 	if len(l.problems) > before {
 		return f
 	}
@@ -333,12 +332,12 @@ func (l *tableLoader) featuresOf(t *table, columns []column, bias bool) (f crf.F
 	}
 	var rows sparseRows
 	var row []sparseValue
-	for r, cells := range t.rows {
+	for r, cells := range t.Rows {
 		row = row[:0]
 		for i := range readers {
 			c := &readers[i]
-			if problem := c.read(&row, int(t.lines[r]), cells[c.at]); problem != "" {
-				t.add(int(t.lines[r]), abbreviate(c.Name), "", "%s", problem)
+			if problem := c.read(&row, int(t.Lines[r]), cells[c.at]); problem != "" {
+				t.Add(int(t.Lines[r]), option.Short(c.Name), "", "%s", problem)
 			}
 		}
 		if bias && !(onlyList(columns) && columns[0].isMissing(cells[readers[0].at])) {
@@ -352,10 +351,10 @@ func (l *tableLoader) featuresOf(t *table, columns []column, bias bool) (f crf.F
 			numbers[r*dim+int(x.index)] = x.value
 		}
 	}
-	l.noteUnknown(t.file, readers)
+	l.noteUnknown(t.File, readers)
 	var err error
 	switch {
-	case len(t.list) > 0: // which are said
+	case len(t.List) > 0: // which are said
 	case dim == 0:
 		f = crf.Constant(all, 0)
 	case numbers != nil:
@@ -363,7 +362,7 @@ func (l *tableLoader) featuresOf(t *table, columns []column, bias bool) (f crf.F
 	default:
 		f, err = rows.features(dim)
 	}
-	l.fail(ofFile(t.file, err))
+	l.fail(option.OfFile(t.File, err))
 	return f
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/parallel"
 )
@@ -29,7 +30,7 @@ type tableLoader struct {
 // tableGraph is one graph as its tables give it.
 type tableGraph struct {
 	name         string
-	nodes, edges *table // rows are brought into order when they are read
+	nodes, edges *formats.Table // rows are brought into order when they are read
 
 	names        []string
 	byName       map[string]int32 // the node
@@ -45,13 +46,13 @@ type tableGraph struct {
 func loadTables(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 	l := &tableLoader{loader: newLoader(ctx, o), rules: &sheetRecipe{}}
 	for _, path := range paths {
-		if isEdgeList(path) {
-			l.warn("%s is read as %s", path, edgeList)
+		if formats.IsEdgeList(path) {
+			l.warn("%s is read as %s", path, formats.EdgeList)
 		}
 	}
 	pairs := l.findPairs(paths)
 	for _, pair := range pairs {
-		l.run(func() { l.fail(pair.incomplete()) })
+		l.run(func() { l.fail(pair.Incomplete()) })
 	}
 	if len(l.problems) > 0 {
 		return nil, l.problems
@@ -60,8 +61,8 @@ func loadTables(ctx context.Context, paths []string, o *Options) (*Set, []error)
 		l.rules = o.Recipe.Sheets
 	}
 	for _, pair := range pairs {
-		l.readManifest(filepath.Dir(pair.nodes), true)
-		nodes, edges := l.source(pair.nodes), l.source(pair.edges)
+		l.readManifest(filepath.Dir(pair.Nodes), true)
+		nodes, edges := l.source(pair.Nodes), l.source(pair.Edges)
 		l.run(func() { l.open(pair, nodes, edges) })
 	}
 	l.run(l.chooseColumns, l.readGraphs, l.observeSplit, l.chooseSchema)
@@ -74,7 +75,7 @@ func loadTables(ctx context.Context, paths []string, o *Options) (*Set, []error)
 	}
 	means, err := set.averaged(ctx, set.Recipe.Hops, o.Memory)
 	if err != nil {
-		return nil, []error{ofFile(pairs[0].nodes, err)}
+		return nil, []error{option.OfFile(pairs[0].Nodes, err)}
 	}
 	return means, nil
 }
@@ -91,38 +92,39 @@ func (l *tableLoader) readGraphs() {
 }
 
 // open reads a pair of tables, and finds out which is which.
-func (l *tableLoader) open(pair tablePair, nodes, edges []byte) {
-	g := &tableGraph{name: pair.name}
+func (l *tableLoader) open(pair formats.TablePair, nodes, edges []byte) {
+	g := &tableGraph{name: pair.Name}
 	l.graphs = append(l.graphs, g)
-	if pair.loose || !isPlain(pair.nodes, nodes) {
-		g.nodes = readTable(pair.nodes, nodes, isEdgeList(pair.nodes))
-		g.edges = readTable(pair.edges, edges, isEdgeList(pair.edges))
+	if pair.Loose || !formats.IsPlain(pair.Nodes, nodes) {
+		g.nodes = formats.ReadTable(pair.Nodes, nodes, formats.IsEdgeList(pair.Nodes))
+		g.edges = formats.ReadTable(pair.Edges, edges, formats.IsEdgeList(pair.Edges))
 	} else {
-		g.nodes, g.edges = readPlain(pair.nodes, nodes), readTable(pair.edges, edges, true)
+		g.nodes, g.edges = formats.ReadPlain(pair.Nodes, nodes), formats.ReadTable(pair.Edges, edges, true)
 		l.hiddenBy = hiddenNumber
 	}
-	if l.fail(slices.Concat(g.nodes.errors(), g.edges.errors())...); pair.loose && len(l.problems) == 0 {
+	if l.fail(slices.Concat(g.nodes.Errors(), g.edges.Errors())...); pair.Loose && len(l.problems) == 0 {
 		if l.isOfEdges(g.nodes) && !l.isOfEdges(g.edges) {
 			g.nodes, g.edges = g.edges, g.nodes
 		}
-		g.name = strings.TrimSuffix(filepath.Base(g.nodes.file), filepath.Ext(g.nodes.file))
+		g.name = strings.TrimSuffix(filepath.Base(g.nodes.File), filepath.Ext(g.nodes.File))
 	}
 	l.run(func() { l.rolesOfNodes(g.nodes); l.rolesOfEdges(g.edges) })
 }
 
 // isOfEdges reports whether a table is that of edges: by the options, the names of columns, or that of the file.
-func (l *tableLoader) isOfEdges(t *table) bool {
-	return t.column(l.o.given(roleSource)...) >= 0 || t.column(l.rules.Source) >= 0 && t.column(l.rules.Target) >= 0 ||
-		t.usualEnds() != noEnds || strings.Contains(strings.ToLower(filepath.Base(t.file)), "edge")
+func (l *tableLoader) isOfEdges(t *formats.Table) bool {
+	return t.Column(l.o.given(formats.RoleSource)...) >= 0 || t.Column(l.rules.Source) >= 0 &&
+		t.Column(l.rules.Target) >= 0 || t.UsualEnds() != formats.NoEnds ||
+		strings.Contains(strings.ToLower(filepath.Base(t.File)), "edge")
 }
 
 // chooseColumns decides what features the columns make: as the model has it, or by a look at all cells.
 func (l *tableLoader) chooseColumns() {
 	r, first := l.rules, l.graphs[0]
-	if !first.nodes.plain && l.manifest.NodeFeatures != nil {
+	if !first.nodes.Plain && l.manifest.NodeFeatures != nil {
 		l.failAt(l.manifestPath, "node_features", "remove it", "the headers of the tables name the features")
 	}
-	var nodes, edges []*table
+	var nodes, edges []*formats.Table
 	for _, g := range l.graphs {
 		if nodes, edges = append(nodes, g.nodes), append(edges, g.edges); l.o.Recipe != nil {
 			l.compareColumns(g.nodes, r.Nodes)
@@ -132,28 +134,28 @@ func (l *tableLoader) chooseColumns() {
 	if l.o.Recipe != nil {
 		return
 	}
-	for _, t := range []*table{first.nodes, first.edges} {
-		for role, i := range t.roles {
+	for _, t := range []*formats.Table{first.nodes, first.edges} {
+		for role, i := range t.Roles {
 			if i >= 0 {
-				*r.name(role) = t.header[i]
+				*r.name(role) = t.Header[i]
 			}
 		}
 	}
-	for _, name := range slices.Concat(l.o.given(roleText), l.o.given(roleIgnore)) {
-		if len(l.problems) < mostPerFile && first.nodes.column(name) < 0 && first.edges.column(name) < 0 {
-			l.fail(optionError("Columns", "neither %s nor %s has a column %q; %s", first.nodes.file, first.edges.file,
-				abbreviate(name), suggestion(name, slices.Concat(first.nodes.header, first.edges.header))))
+	for _, name := range slices.Concat(l.o.given(formats.RoleText), l.o.given(formats.RoleIgnore)) {
+		if len(l.problems) < option.MostPerFile && first.nodes.Column(name) < 0 && first.edges.Column(name) < 0 {
+			l.fail(option.Wrong("Columns", "neither %s nor %s has a column %q; %s", first.nodes.File, first.edges.File,
+				option.Short(name), option.DidYouMean(name, slices.Concat(first.nodes.Header, first.edges.Header))))
 		}
 	}
 	l.run(func() { r.Nodes = l.survey(nodes) }, func() { r.Edges = l.survey(edges) })
 }
 
 // survey decides on the columns of tables but for those of the first that have a role.
-func (l *tableLoader) survey(tables []*table) (columns []column) {
+func (l *tableLoader) survey(tables []*formats.Table) (columns []column) {
 	first := tables[0]
-	taken := slices.Collect(maps.Values(first.roles))
-	if i := slices.Index(first.header, ""); i >= 0 && !slices.Contains(taken, i) {
-		l.warn("%s: column %d has no name, as row numbers that pandas writes, and is left out", first.file, i+1)
+	taken := slices.Collect(maps.Values(first.Roles))
+	if i := slices.Index(first.Header, ""); i >= 0 && !slices.Contains(taken, i) {
+		l.warn("%s: column %d has no name, as row numbers that pandas writes, and is left out", first.File, i+1)
 	}
 	for _, name := range l.features(first) {
 		c, err := look(tables, name)
@@ -161,12 +163,12 @@ func (l *tableLoader) survey(tables []*table) (columns []column) {
 			l.fail(err)
 			continue
 		}
-		col, err := c.decide(slices.Contains(l.o.given(roleText), name), func(format string, arguments ...any) {
-			l.warn("%s: "+format, append([]any{first.file}, arguments...)...)
+		col, err := c.decide(slices.Contains(l.o.given(formats.RoleText), name), func(format string, arguments ...any) {
+			l.warn("%s: "+format, append([]any{first.File}, arguments...)...)
 		})
 		if l.fail(err); col != nil {
 			if col.Indices > 0 {
-				col.Indices = l.countIndices(first.file, c)
+				col.Indices = l.countIndices(first.File, c)
 			}
 			columns = append(columns, *col)
 		}
@@ -195,21 +197,21 @@ func (l *tableLoader) countIndices(file string, c *columnSurvey) int {
 }
 
 // compareColumns checks that a table has the columns of the model; the others are not looked at.
-func (l *tableLoader) compareColumns(t *table, columns []column) {
+func (l *tableLoader) compareColumns(t *formats.Table, columns []column) {
 	var more []string
 	for i := range columns {
-		if name := columns[i].Name; len(l.problems) < mostPerFile && t.column(name) < 0 {
-			l.fail(wrong(t.file, 1, "", "", "there is no column %q, which the model was trained with; %s", abbreviate(name),
-				suggestion(name, t.header)))
+		if name := columns[i].Name; len(l.problems) < option.MostPerFile && t.Column(name) < 0 {
+			l.fail(option.At(t.File, 1, "", "", "there is no column %q, which the model was trained with; %s",
+				option.Short(name), option.DidYouMean(name, t.Header)))
 		}
 	}
 	for _, name := range l.features(t) {
 		if !slices.ContainsFunc(columns, func(c column) bool { return strings.EqualFold(c.Name, name) }) {
-			more = append(more, fmt.Sprintf("%q", abbreviate(name)))
+			more = append(more, fmt.Sprintf("%q", option.Short(name)))
 		}
 	}
 	if len(more) > 0 {
-		l.warn("%s: the model does not use column %s", t.file, firstFew(more))
+		l.warn("%s: the model does not use column %s", t.File, option.FirstFew(more))
 	}
 }
 
@@ -220,7 +222,7 @@ func (l *tableLoader) observeSplit() {
 		maps.Copy(splits, setOf(g.splits))
 	}
 	if l.o.Observed != "" && !splits[l.o.Observed] {
-		l.fail(optionError("Observed", "no node is in the split %q; %s", l.o.Observed,
+		l.fail(option.Wrong("Observed", "no node is in the split %q; %s", l.o.Observed,
 			option.Suggestion(l.o.Observed, slices.Sorted(maps.Keys(splits)), "")))
 	}
 }
@@ -244,7 +246,7 @@ func (l *tableLoader) chooseSchema() {
 
 // learnSchema makes schema and recipe of what the tables have.
 func (l *tableLoader) learnSchema() {
-	s, r, first := &l.set.Schema, &l.set.Recipe, l.graphs[0].nodes.file
+	s, r, first := &l.set.Schema, &l.set.Recipe, l.graphs[0].nodes.File
 	*r = Recipe{Kind: KindGraph, Hops: l.o.Hops, Bias: !l.o.NoBias, Sorted: true, Sheets: l.rules,
 		FeatureDim: sizeOfColumns(l.rules.Nodes), States: l.statesOf(&l.labels, first)}
 	if len(l.problems) > 0 {
@@ -271,7 +273,7 @@ func (l *tableLoader) learnSchema() {
 func (l *tableLoader) freezeGraph(g *tableGraph) {
 	s := &l.set.Schema
 	if g.reversed > 0 && l.o.Schema == nil && !s.EdgeTypes[0].Symmetric {
-		l.fail(wrong(g.edges.file, g.reversed, "", "keep one of the two, or say that edges have no direction",
+		l.fail(option.At(g.edges.File, g.reversed, "", "keep one of the two, or say that edges have no direction",
 			"it joins the nodes of an earlier line the other way round; edges are directed, and a network has one edge for two "+
 				"nodes"))
 		return
@@ -291,7 +293,7 @@ func (l *tableLoader) freezeGraph(g *tableGraph) {
 		}
 		spec.Labels = [][]int32{g.labels}
 	}
-	l.freeze(g.nodes.file, spec, nil)
+	l.freeze(g.nodes.File, spec, nil)
 	l.set.Splits, l.set.given = append(l.set.Splits, g.splits), append(l.set.given, g.features)
 	if unnamed(g.names) {
 		g.names = nil

@@ -5,29 +5,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-)
 
-// Roles that Options.Columns can give to columns.
-const (
-	roleID     = "id"
-	roleLabel  = "label"
-	roleSplit  = "split"
-	roleSource = "source"
-	roleTarget = "target"
-	roleWeight = "weight"
-	roleText   = "text"
-	roleIgnore = "ignore"
+	"github.com/blockbp/blockbp/internal/formats"
+	"github.com/blockbp/blockbp/internal/option"
 )
-
-var roles = []string{roleID, roleLabel, roleSplit, roleSource, roleTarget, roleWeight, roleText, roleIgnore}
 
 // Names of columns whose role is known without being told, the likeliest first.
 var (
 	idNames    = []string{"id", "node", "node_id", "nodeid", "identifier", "name"}
 	labelNames = []string{"label", "labels", "class"}
-	// endNames are names of the two ends of edges.
-	endNames = [][2]string{{"source", "target"}, {"from", "to"}, {"src", "dst"}, {"u", "v"}, {"source_id", "target_id"},
-		{"node1", "node2"}, {"id1", "id2"}}
 )
 
 // given returns the columns that the option Columns gives a role.
@@ -46,11 +32,11 @@ func (o *Options) validateColumns() error {
 		role, name, ok := strings.Cut(text, "=")
 		switch {
 		case !ok || name == "":
-			return optionError("Columns", "%q: want ROLE=NAME, such as label=species", text)
-		case !slices.Contains(roles, role):
-			return optionError("Columns", "%q: %s", text, suggestion(role, roles))
-		case role != roleText && role != roleIgnore && len(o.given(role)) > 1:
-			return optionError("Columns", "%q: the role %s is given to %d columns, want one", text, role, len(o.given(role)))
+			return option.Wrong("Columns", "%q: want ROLE=NAME, such as label=species", text)
+		case !slices.Contains(formats.Roles, role):
+			return option.Wrong("Columns", "%q: %s", text, option.DidYouMean(role, formats.Roles))
+		case role != formats.RoleText && role != formats.RoleIgnore && len(o.given(role)) > 1:
+			return option.Wrong("Columns", "%q: the role %s is given to %d columns, want one", text, role, len(o.given(role)))
 		}
 	}
 	return nil
@@ -70,8 +56,8 @@ type sheetRecipe struct {
 
 // name is that of the column of a role.
 func (r *sheetRecipe) name(role string) *string {
-	return map[string]*string{roleID: &r.ID, roleLabel: &r.Label, roleSplit: &r.Split, roleSource: &r.Source,
-		roleTarget: &r.Target, roleWeight: &r.Weight}[role]
+	return map[string]*string{formats.RoleID: &r.ID, formats.RoleLabel: &r.Label, formats.RoleSplit: &r.Split,
+		formats.RoleSource: &r.Source, formats.RoleTarget: &r.Target, formats.RoleWeight: &r.Weight}[role]
 }
 
 func (r *sheetRecipe) sound() bool {
@@ -80,60 +66,62 @@ func (r *sheetRecipe) sound() bool {
 
 // assign finds the column of a role: the one that the option Columns names, or else the model, or else one of the usual
 // names; −1: there is none.
-func (l *tableLoader) assign(t *table, role string, usual ...string) int {
-	i := t.column(*l.rules.name(role))
+func (l *tableLoader) assign(t *formats.Table, role string, usual ...string) int {
+	i := t.Column(*l.rules.name(role))
 	if named := l.o.given(role); len(named) > 0 {
-		if i = t.column(named[0]); i < 0 {
-			l.fail(optionError("Columns", "%s has no column %q; %s", t.file, abbreviate(named[0]),
-				suggestion(named[0], t.header)))
+		if i = t.Column(named[0]); i < 0 {
+			l.fail(option.Wrong("Columns", "%s has no column %q; %s", t.File, option.Short(named[0]),
+				option.DidYouMean(named[0], t.Header)))
 		}
 	} else if i < 0 {
-		i = t.column(usual...)
+		i = t.Column(usual...)
 	}
-	t.roles[role] = i
+	t.Roles[role] = i
 	return i
 }
 
 // rolesOfNodes finds the columns of a table of nodes.
-func (l *tableLoader) rolesOfNodes(t *table) {
-	if l.assign(t, roleID, idNames...) < 0 {
-		t.roles[roleID] = l.identifier(t)
+func (l *tableLoader) rolesOfNodes(t *formats.Table) {
+	if l.assign(t, formats.RoleID, idNames...) < 0 {
+		t.Roles[formats.RoleID] = l.identifier(t)
 	}
-	id, label, split := t.roles[roleID], l.assign(t, roleLabel, labelNames...), l.assign(t, roleSplit, roleSplit)
+	id, label := t.Roles[formats.RoleID], l.assign(t, formats.RoleLabel, labelNames...)
+	split := l.assign(t, formats.RoleSplit, formats.RoleSplit)
 	switch {
 	case len(l.problems) > 0:
 	case id == label, id == split:
-		l.fail(wrong(t.file, 1, "", "give the nodes a column id, or name it by {columns=id=NAME}",
-			"the first column, %q, does not identify nodes", abbreviate(t.header[id])))
+		l.fail(option.At(t.File, 1, "", "give the nodes a column id, or name it by {columns=id=NAME}",
+			"the first column, %q, does not identify nodes", option.Short(t.Header[id])))
 	case label < 0 && !l.o.NoLabels:
-		l.fail(wrong(t.file, 1, "", "say which by {columns=label=NAME}; if these are no names, the header is missing",
-			"no column is called label; %s", suggestion(roleLabel, t.header)))
+		l.fail(option.At(t.File, 1, "", "say which by {columns=label=NAME}; if these are no names, the header is missing",
+			"no column is called label; %s", option.DidYouMean(formats.RoleLabel, t.Header)))
 	case split < 0 && l.o.Observed != "":
-		l.fail(wrong(t.file, 1, "", "say which by {columns=split=NAME}",
-			"no column is called split, of which %q is to be observed; %s", l.o.Observed, suggestion(roleSplit, t.header)))
+		l.fail(option.At(t.File, 1, "", "say which by {columns=split=NAME}",
+			"no column is called split, of which %q is to be observed; %s", l.o.Observed, option.DidYouMean(formats.RoleSplit,
+				t.Header)))
 	}
 }
 
 // identifier finds the column that identifies nodes where none has a usual name. It is the first, which is an index, as
 // pandas writes it, if it has no name. But where that only counts the rows, a column with another text in each row is,
 // if its name ends in id.
-func (l *tableLoader) identifier(t *table) int {
-	for i, cells := range t.rows {
-		if t.header[0] != "" || cells[0] != strconv.Itoa(i) {
+func (l *tableLoader) identifier(t *formats.Table) int {
+	for i, cells := range t.Rows {
+		if t.Header[0] != "" || cells[0] != strconv.Itoa(i) {
 			return 0
 		}
 	}
-	for i, name := range t.header {
-		if !strings.HasSuffix(strings.ToLower(name), "id") || slices.Contains(l.o.given(roleIgnore), name) {
+	for i, name := range t.Header {
+		if !strings.HasSuffix(strings.ToLower(name), "id") || slices.Contains(l.o.given(formats.RoleIgnore), name) {
 			continue
 		}
 		different := map[string]bool{}
-		for _, cells := range t.rows {
+		for _, cells := range t.Rows {
 			different[cells[i]] = true
 		}
-		if len(different) == len(t.rows) {
+		if len(different) == len(t.Rows) {
 			l.warn("%s: the column %q identifies nodes, and not the first, which counts the rows; {columns=ignore=%s} takes "+
-				"the numbers of rows", t.file, abbreviate(name), name)
+				"the numbers of rows", t.File, option.Short(name), name)
 			return i
 		}
 	}
@@ -141,54 +129,41 @@ func (l *tableLoader) identifier(t *table) int {
 }
 
 // rolesOfEdges finds the columns of the two ends. Without usual names they are the first two that have a name.
-func (l *tableLoader) rolesOfEdges(t *table) {
-	ends := [2]int{l.assign(t, roleSource), l.assign(t, roleTarget)}
-	if ends == noEnds {
-		ends = t.usualEnds()
+func (l *tableLoader) rolesOfEdges(t *formats.Table) {
+	ends := [2]int{l.assign(t, formats.RoleSource), l.assign(t, formats.RoleTarget)}
+	if ends == formats.NoEnds {
+		ends = t.UsualEnds()
 	}
-	guessed := ends == noEnds
-	for i, name := range t.header {
+	guessed := ends == formats.NoEnds
+	for i, name := range t.Header {
 		if k := slices.Index(ends[:], -1); k >= 0 && name != "" && i != ends[1-k] {
 			ends[k] = i
 		}
 	}
-	t.roles[roleSource], t.roles[roleTarget] = ends[0], ends[1]
-	if i := l.assign(t, roleWeight); i >= 0 { // rules for edges know it by that name
-		l.rules.Weight = t.header[i]
-		if other := t.column(roleWeight); other >= 0 && other != i {
-			l.fail(optionError("Columns", "%s has a column %q beside %q: call one of them otherwise", t.file, t.header[other],
-				t.header[i]))
+	t.Roles[formats.RoleSource], t.Roles[formats.RoleTarget] = ends[0], ends[1]
+	if i := l.assign(t, formats.RoleWeight); i >= 0 { // rules for edges know it by that name
+		l.rules.Weight = t.Header[i]
+		if other := t.Column(formats.RoleWeight); other >= 0 && other != i {
+			l.fail(option.Wrong("Columns", "%s has a column %q beside %q: call one of them otherwise", t.File, t.Header[other],
+				t.Header[i]))
 		}
-		t.header[i], t.places = roleWeight, nil
+		t.Header[i], t.Places = formats.RoleWeight, nil
 	}
-	delete(t.roles, roleWeight)
+	delete(t.Roles, formats.RoleWeight)
 	switch {
 	case slices.Contains(ends[:], -1):
-		l.fail(wrong(t.file, 1, "", "call them source and target", "it has no two columns for the ends of edges; %s",
-			suggestion(roleSource, t.header)))
-	case guessed && len(t.header) > 2:
+		l.fail(option.At(t.File, 1, "", "call them source and target", "it has no two columns for the ends of edges; %s",
+			option.DidYouMean(formats.RoleSource, t.Header)))
+	case guessed && len(t.Header) > 2:
 		l.warn("%s: the columns %q and %q are taken for the ends of edges, being the first; {columns} names "+
-			"others, as source=NAME,target=NAME", t.file, abbreviate(t.header[ends[0]]), abbreviate(t.header[ends[1]]))
+			"others, as source=NAME,target=NAME", t.File, option.Short(t.Header[ends[0]]), option.Short(t.Header[ends[1]]))
 	}
-}
-
-// noEnds are the ends where there are none.
-var noEnds = [2]int{-1, -1}
-
-// usualEnds finds two columns with the usual names of ends.
-func (t *table) usualEnds() [2]int {
-	for _, pair := range endNames {
-		if ends := [2]int{t.column(pair[0]), t.column(pair[1])}; ends[0] >= 0 && ends[1] >= 0 {
-			return ends
-		}
-	}
-	return noEnds
 }
 
 // features returns the names of the columns of a table that have no role, and are not to be ignored.
-func (l *tableLoader) features(t *table) (names []string) {
-	taken, ignored := setOf(slices.Collect(maps.Values(t.roles))), setOf(l.o.given(roleIgnore))
-	for i, name := range t.header {
+func (l *tableLoader) features(t *formats.Table) (names []string) {
+	taken, ignored := setOf(slices.Collect(maps.Values(t.Roles))), setOf(l.o.given(formats.RoleIgnore))
+	for i, name := range t.Header {
 		if name != "" && !taken[i] && !ignored[name] {
 			names = append(names, name)
 		}

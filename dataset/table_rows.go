@@ -8,6 +8,8 @@ import (
 	"unique"
 
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/formats"
+	"github.com/blockbp/blockbp/internal/option"
 )
 
 // Graph tables are sets of nodes and edges: the order of rows, and which end of an edge without direction comes first,
@@ -23,49 +25,41 @@ func (l *tableLoader) readNodes(g *tableGraph) {
 	l.labels.named = setOf(l.namesOfStates())
 	delete(l.labels.named, "")
 	g.byName = map[string]int32{}
-	for _, cells := range t.rows {
-		g.names = append(g.names, strings.Clone(cells[t.roles[roleID]]))
+	for _, cells := range t.Rows {
+		g.names = append(g.names, strings.Clone(cells[t.Roles[formats.RoleID]]))
 	}
 	g.row = rowsInOrder(g.names)
-	g.names = take(g.names, g.row)
-	t.pick(g.row)
-	for r, cells := range t.rows {
-		line := int(t.lines[r])
+	g.names = formats.Take(g.names, g.row)
+	t.Pick(g.row)
+	for r, cells := range t.Rows {
+		line := int(t.Lines[r])
 		l.checkName(g, g.names[r], line)
 		g.byName[g.names[r]] = int32(r)
-		g.labels = append(g.labels, l.labels.see(t.file, line, t.cell(cells, roleLabel)))
-		g.splits = append(g.splits, unique.Make(t.cell(cells, roleSplit)).Value()) // one copy of each
+		g.labels = append(g.labels, l.labels.see(t.File, line, t.Cell(cells, formats.RoleLabel)))
+		g.splits = append(g.splits, unique.Make(t.Cell(cells, formats.RoleSplit)).Value()) // one copy of each
 	}
-	if len(t.rows) == 0 {
-		t.add(0, "", "", "there are no nodes")
+	if len(t.Rows) == 0 {
+		t.Add(0, "", "", "there are no nodes")
 	}
 	if l.o.NoLabels {
 		l.skip(g.labels)
 	}
 	g.features = l.featuresOf(t, l.rules.Nodes, l.bias())
-	l.fail(t.errors()...)
+	l.fail(t.Errors()...)
 }
 
 // checkName checks that a node has a name, which none before has.
 func (l *tableLoader) checkName(g *tableGraph, name string, line int) {
 	t, remedy := g.nodes, "keep one row for every node"
-	place := abbreviate(t.header[t.roles[roleID]])
+	place := option.Short(t.Header[t.Roles[formats.RoleID]])
 	if name == "" {
-		t.add(line, place, "give it one that no other node has, or leave the row out", "the node has no identifier")
+		t.Add(line, place, "give it one that no other node has, or leave the row out", "the node has no identifier")
 	} else if before, twice := g.byName[name]; twice {
-		if !t.plain && len(l.o.given(roleID)) == 0 { // another column may identify nodes
+		if !t.Plain && len(l.o.given(formats.RoleID)) == 0 { // another column may identify nodes
 			remedy += ", say by {columns=id=NAME} which column identifies the nodes, or write a pair of tables for each graph"
 		}
-		t.add(line, place, remedy, "node %q is on line %d already", abbreviate(name), t.lines[before])
+		t.Add(line, place, remedy, "node %q is on line %d already", option.Short(name), t.Lines[before])
 	}
-}
-
-// cell is that of a role in a row; "" where no column has it.
-func (t *table) cell(cells []string, role string) string {
-	if i := t.roles[role]; i >= 0 {
-		return cells[i]
-	}
-	return ""
 }
 
 // rowsInOrder returns the rows of a table of nodes in the order of their names; nil where they stand in order.
@@ -96,18 +90,6 @@ func inverse(order []int32) []int32 {
 	return place
 }
 
-// take returns the elements of a slice at these places, all as they stand where it is nil.
-func take[T any](list []T, at []int32) []T {
-	if at == nil {
-		return list
-	}
-	taken := make([]T, len(at))
-	for i, k := range at {
-		taken[i] = list[k]
-	}
-	return taken
-}
-
 // edgeRows is the edges of a table without loops and repetitions.
 type edgeRows struct {
 	u, v []int32
@@ -120,15 +102,15 @@ func (l *tableLoader) readEdges(g *tableGraph) {
 	l.chain(e.u, e.v, g.row)
 	l.tied = l.tied || g.reversed > 0
 	turned := e.sort(l.edgesDirected())
-	if t.pick(e.rows); len(l.rules.Edges) > 0 {
+	if t.Pick(e.rows); len(l.rules.Edges) > 0 {
 		g.edgeFeatures = l.featuresOf(t, l.rules.Edges, true)
 	}
 	var err error
 	if g.topology, err = graph.FromEdges(len(g.names), e.u, e.v); turned != nil {
 		l.turned[g.topology] = turned
 	}
-	l.fail(append(t.errors(), ofFile(t.file, err))...)
-	t.rows, g.nodes.rows = nil, nil // no longer needed
+	l.fail(append(t.Errors(), option.OfFile(t.File, err))...)
+	t.Rows, g.nodes.Rows = nil, nil // no longer needed
 }
 
 // joinRows finds the edges of a table. Loops and repetitions are left out.
@@ -136,10 +118,10 @@ func (l *tableLoader) joinRows(g *tableGraph) *edgeRows {
 	t, e := g.edges, &edgeRows{}
 	var loops, repeated []int  // their lines
 	seen := map[[2]int32]int{} // by the ends, smaller first: the edge
-	for r, cells := range t.rows {
-		line := int(t.lines[r])
-		u, known := g.end(line, cells, roleSource)
-		v, both := g.end(line, cells, roleTarget)
+	for r, cells := range t.Rows {
+		line := int(t.Lines[r])
+		u, known := g.end(line, cells, formats.RoleSource)
+		v, both := g.end(line, cells, formats.RoleTarget)
 		pair := [2]int32{min(u, v), max(u, v)}
 		first, again := seen[pair]
 		switch {
@@ -155,23 +137,24 @@ func (l *tableLoader) joinRows(g *tableGraph) *edgeRows {
 				g.reversed = line
 			}
 			if before := e.rows[first]; slices.ContainsFunc(l.rules.Edges, func(c column) bool {
-				return cells[t.column(c.Name)] != t.rows[before][t.column(c.Name)]
+				return cells[t.Column(c.Name)] != t.Rows[before][t.Column(c.Name)]
 			}) {
-				t.add(line, "", "a network has one edge for two nodes: make one row of such rows, such as their sum, by groupby "+
+				t.Add(line, "", "a network has one edge for two nodes: make one row of such rows, such as their sum, by groupby "+
 					"of pandas, or give both the same features", "it joins the nodes of line %d again, with other features",
-					t.lines[before])
+					t.Lines[before])
 			}
 		}
 	}
-	u, v := t.header[t.roles[roleSource]], t.header[t.roles[roleTarget]]
+	u, v := t.Header[t.Roles[formats.RoleSource]], t.Header[t.Roles[formats.RoleTarget]]
 	_, known := g.byName[u]
 	if _, both := g.byName[v]; known && both {
-		t.list, t.more = []error{wrong(t.file, 1, "", "put a line with the names of the columns first, such as source and "+
-			"target", "the header is missing: the first line joins the nodes %q and %q", abbreviate(u), abbreviate(v))}, 0
+		t.List, t.More = []error{option.At(t.File, 1, "",
+			"put a line with the names of the columns first, such as source and target",
+			"the header is missing: the first line joins the nodes %q and %q", option.Short(u), option.Short(v))}, 0
 	}
 	tell := func(what string, lines []int) {
 		if len(lines) > 0 {
-			l.warn("%s:%d: "+what+" is left out (%d in all)", t.file, lines[0], len(lines))
+			l.warn("%s:%d: "+what+" is left out (%d in all)", t.File, lines[0], len(lines))
 		}
 	}
 	tell("an edge from a node to itself", loops)
@@ -182,12 +165,12 @@ func (l *tableLoader) joinRows(g *tableGraph) *edgeRows {
 // end finds a node that a row joins. A program may have taken identifiers for numbers.
 func (g *tableGraph) end(line int, cells []string, role string) (node int32, known bool) {
 	t := g.edges
-	name, place := cells[t.roles[role]], abbreviate(t.header[t.roles[role]])
-	if node, known = g.byName[name]; known || t.over() {
+	name, place := cells[t.Roles[role]], option.Short(t.Header[t.Roles[role]])
+	if node, known = g.byName[name]; known || t.Over() {
 		return node, known
 	}
 	if name == "" {
-		t.add(line, place, "fill in the identifier of a node, or leave the row out", "the cell is empty, and names no node")
+		t.Add(line, place, "fill in the identifier of a node, or leave the row out", "the cell is empty, and names no node")
 		return 0, false
 	}
 	remedy := "give the node a row there, or leave this row out; {columns=id=NAME} says which column identifies nodes, " +
@@ -197,7 +180,7 @@ func (g *tableGraph) end(line int, cells []string, role string) (node int32, kno
 		remedy = fmt.Sprintf("%q is one: write identifiers that are numbers as whole numbers with the same leading "+
 			"zeros in both tables", g.names[i])
 	}
-	t.add(line, place, remedy, "there is no node %q in %s", abbreviate(name), g.nodes.file)
+	t.Add(line, place, remedy, "there is no node %q in %s", option.Short(name), g.nodes.File)
 	return 0, false
 }
 
@@ -207,7 +190,7 @@ func (e *edgeRows) sort(directed bool) (turned []bool) {
 	order := numbersTo(len(e.u)) // no two edges have the same ends
 	ends := func(a int32) int64 { return int64(min(e.u[a], e.v[a]))<<32 + int64(max(e.u[a], e.v[a])) }
 	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(ends(a), ends(b)) })
-	e.u, e.v, e.rows = take(e.u, order), take(e.v, order), take(e.rows, order)
+	e.u, e.v, e.rows = formats.Take(e.u, order), formats.Take(e.v, order), formats.Take(e.rows, order)
 	if directed {
 		return nil
 	}

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/google/go-cmp/cmp"
 )
 
 const someNodes = "#node\tlabel(-1=none)\tsplit\tsparse_features\n" +
@@ -130,8 +130,9 @@ func TestTablesRefuse(t *testing.T) {
 	files := tables("0\t0\ttrain\n", "")
 	files[ManifestName] = `{"edge_bins": 3}`
 	refuses(t, writeFiles(t, files), Options{}, "dataset.json:edge_bins: it applies to npz data only")
-	if _, list := Check(t.Context(), []string{writeFiles(t, tables(strings.Repeat("x\t0\n", 30), ""))}, Options{}); len(list) != mostPerFile+1 {
-		t.Errorf("%d problems, want %d", len(list), mostPerFile+1)
+	if _, list := Check(t.Context(), []string{writeFiles(t, tables(strings.Repeat("x\t0\n", 30), ""))},
+		Options{}); len(list) != option.MostPerFile+1 {
+		t.Errorf("%d problems, want %d", len(list), option.MostPerFile+1)
 	}
 }
 

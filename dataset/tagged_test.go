@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
@@ -64,7 +65,8 @@ func TestTextAttributes(t *testing.T) {
 			t.Errorf("attributes of token %d are %v, want %v", token, got, want)
 		}
 	}
-	if set.Names[0] != nil || !cmp.Equal(set.Instances[0].Samples(), [][]int32{{0, 1, 0}}) || set.Recipe.Text.Form != textAttributes {
+	if set.Names[0] != nil || !cmp.Equal(set.Instances[0].Samples(), [][]int32{{0, 1, 0}}) ||
+		set.Recipe.Text.Form != formats.TextAttributes {
 		t.Errorf("names %v, labels %v, recipe %+v", set.Names, set.Instances[0].Samples(), set.Recipe.Text)
 	}
 	// As many attributes everywhere.
@@ -73,7 +75,7 @@ func TestTextAttributes(t *testing.T) {
 		t.Errorf("attributes %q, warnings %q", got, set.Warnings)
 	}
 	set = mustOpen(t, writeFiles(t, map[string]string{"a.crfsuite": "A\tw=1\tv=2\nB\tw=2\tv=1\n"}), Options{})
-	if set.Recipe.Text.Form != textAttributes {
+	if set.Recipe.Text.Form != formats.TextAttributes {
 		t.Errorf("recipe %+v", set.Recipe.Text)
 	}
 }
@@ -266,7 +268,7 @@ func TestTextRareAttributes(t *testing.T) {
 
 func TestShape(t *testing.T) {
 	for word, want := range map[string]string{"McGee-42nd": "XxXx-0x", "IBM": "X", "...": ".", "Ölüm1": "Xx0", "": ""} {
-		if got := shape(word); got != want {
+		if got := formats.Shape(word); got != want {
 			t.Errorf("%q has the shape %q, want %q", word, got, want)
 		}
 	}
@@ -277,12 +279,12 @@ func FuzzText(f *testing.F) {
 	f.Add([]byte(someAttributes))
 	f.Add([]byte("Ann A\nis B\nAnn A\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		file, err := newTextFile("x", data)
-		if err != nil || file.ends == 0 {
+		file, err := formats.ReadText("x", data)
+		if err != nil || file.Ends == 0 {
 			return
 		}
 		l := newTextLoader(t.Context(), &Options{})
-		l.files = []*textFile{file}
+		l.files = []*formats.Text{file}
 		l.run(l.chooseForm, l.readAll, l.chooseAttributes, l.finish)
 		if len(l.problems) > 0 {
 			return

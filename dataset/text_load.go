@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/formats"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/parallel"
 )
 
@@ -29,45 +31,30 @@ type textRecipe struct {
 }
 
 func (r *textRecipe) sound() bool {
-	return slices.Contains([]string{textColumns, textAttributes, textCoNLLU}, r.Form) &&
-		r.Skip >= 0 && (r.Form != textColumns || r.Columns >= 2+r.Skip)
+	return slices.Contains([]string{formats.TextColumns, formats.TextAttributes, formats.TextCoNLLU}, r.Form) &&
+		r.Skip >= 0 && (r.Form != formats.TextColumns || r.Columns >= 2+r.Skip)
 }
 
 // split gives what the fields of a line, without a number, tell of its token, the word first, and its label, "" where
 // it has none.
 func (r *textRecipe) split(fields []string) (told []string, label string) {
 	switch at := r.Columns - r.Skip - 1; {
-	case r.Form == textAttributes:
+	case r.Form == formats.TextAttributes:
 		return fields[1:], fields[0]
-	case r.Form == textCoNLLU && fields[conlluTag] == conlluNothing:
-		return fields[conlluWord : conlluWord+1], ""
-	case r.Form == textCoNLLU:
-		return fields[conlluWord : conlluWord+1], strings.Trim(fields[conlluTag], blanks)
+	case r.Form == formats.TextCoNLLU && fields[formats.CoNLLUTag] == formats.CoNLLUNothing:
+		return fields[formats.CoNLLUWord : formats.CoNLLUWord+1], ""
+	case r.Form == formats.TextCoNLLU:
+		return fields[formats.CoNLLUWord : formats.CoNLLUWord+1], strings.Trim(fields[formats.CoNLLUTag], formats.Blanks)
 	case at < len(fields):
-		return fields[:at], strings.Trim(fields[at], blanks)
+		return fields[:at], strings.Trim(fields[at], formats.Blanks)
 	}
 	return fields, ""
 }
 
-// textExtensions are those of tagged text. Names with one of plainExtensions tell nothing.
-var (
-	textExtensions  = []string{".conll", ".conllu", crfsuiteExtension, ".iob", ".bio"}
-	plainExtensions = []string{"", ".txt", ".data", ".train", ".dev", ".test"}
-)
-
-// tabbedTextExtension is of tables and of tagged text, and crfsuiteExtension of text with attributes.
-const (
-	tabbedTextExtension = ".tsv"
-	crfsuiteExtension   = ".crfsuite"
-)
-
-// fewEnds is how often lines end before an empty one, or the end, where that may be by chance.
-const fewEnds = 2
-
 // textLoader turns files of tagged text into a set: an instance for each sentence.
 type textLoader struct {
 	loader
-	files []*textFile
+	files []*formats.Text
 	rules *textRecipe
 
 	labels     labelTexts
@@ -104,12 +91,12 @@ func loadText(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 		if data == nil {
 			continue
 		}
-		f, err := newTextFile(path, data)
+		f, err := formats.ReadText(path, data)
 		if err != nil {
 			l.fail(err)
 			continue
 		}
-		if f.ends == 0 {
+		if f.Ends == 0 {
 			l.noTokens(path)
 			continue
 		}
@@ -130,13 +117,15 @@ func (l *textLoader) noTokens(path string) {
 // expand lists the files behind paths: those of a folder are the ones with a known extension.
 func (l *textLoader) expand(paths []string) (files []string) {
 	for _, path := range paths {
-		found, err := filesIn(path, func(name string) bool { return slices.Contains(textExtensions, filepath.Ext(name)) })
+		found, err := filesIn(path, func(name string) bool {
+			return slices.Contains(formats.TextExtensions, filepath.Ext(name))
+		})
 		if err != nil {
 			files = append(files, path)
 			continue
 		}
 		if len(found) > 1 {
-			l.warn("%s: the tagged text of %d files is read, by their extensions: %s", path, len(found), firstFew(found))
+			l.warn("%s: the tagged text of %d files is read, by their extensions: %s", path, len(found), option.FirstFew(found))
 		}
 		files = append(files, found...)
 	}
@@ -144,23 +133,24 @@ func (l *textLoader) expand(paths []string) (files []string) {
 }
 
 // textForms are the forms in words.
-var textForms = map[string]string{textColumns: "a word, perhaps more, and its label on each line (CoNLL)",
-	textAttributes: "a label and its attributes on each line (crfsuite)", textCoNLLU: "ten columns of CoNLL-U"}
+var textForms = map[string]string{formats.TextColumns: "a word, perhaps more, and its label on each line (CoNLL)",
+	formats.TextAttributes: "a label and its attributes on each line (crfsuite)",
+	formats.TextCoNLLU:     "ten columns of CoNLL-U"}
 
 // chooseForm decides how the lines are read, and checks that all have their columns.
 func (l *textLoader) chooseForm() {
 	if l.o.Recipe != nil {
 		l.rules = l.o.Recipe.Text
 	} else {
-		l.rules = &textRecipe{Form: l.files[0].form()}
-		if l.rules.Form != textAttributes {
-			l.rules.Columns = l.files[0].usual
+		l.rules = &textRecipe{Form: l.files[0].Form()}
+		if l.rules.Form != formats.TextAttributes {
+			l.rules.Columns = l.files[0].Usual
 		}
-		if l.rules.Form == textColumns && l.rules.Columns > 2 && l.files[0].numbered {
+		if l.rules.Form == formats.TextColumns && l.rules.Columns > 2 && l.files[0].Numbered {
 			l.rules.Skip = 1
 		}
-		if l.rules.Form == textColumns && l.rules.Columns < 2 {
-			l.failAt(l.files[0].path, "", "give text with labels; a model predicts those of text without",
+		if l.rules.Form == formats.TextColumns && l.rules.Columns < 2 {
+			l.failAt(l.files[0].Path, "", "give text with labels; a model predicts those of text without",
 				"lines have one column, and a label is wanted behind the token")
 			return
 		}
@@ -169,41 +159,42 @@ func (l *textLoader) chooseForm() {
 
 // suits checks that a file is of the form that the recipe says. Numbers of tokens may stand first in one file and not
 // in another.
-func (l *textLoader) suits(f *textFile) bool {
-	is, want := f.form(), l.rules.Form
-	tenColumns := f.usual != l.rules.Columns && slices.Contains([]string{is, want}, textCoNLLU)
-	if is != want && (filepath.Ext(f.path) == crfsuiteExtension || is != textAttributes && tenColumns) { // is no slip
-		l.failAt(f.path, "", "give text of one form", "it is %s, where the text before it, or of the model, is %s",
+func (l *textLoader) suits(f *formats.Text) bool {
+	is, want := f.Form(), l.rules.Form
+	tenColumns := f.Usual != l.rules.Columns && slices.Contains([]string{is, want}, formats.TextCoNLLU)
+	// is no slip
+	if is != want && (filepath.Ext(f.Path) == formats.CrfsuiteExtension || is != formats.TextAttributes && tenColumns) {
+		l.failAt(f.Path, "", "give text of one form", "it is %s, where the text before it, or of the model, is %s",
 			textForms[is], textForms[want])
 		return false
 	}
-	f.ten, f.attributes = want == textCoNLLU, want == textAttributes
-	if want == textColumns && (f.numbered || f.counts && l.rules.Skip > 0) {
-		f.skip = 1
+	f.CoNLLU, f.Attributes = want == formats.TextCoNLLU, want == formats.TextAttributes
+	if want == formats.TextColumns && (f.Numbered || f.Counts && l.rules.Skip > 0) {
+		f.Skip = 1
 	}
 	return true
 }
 
 // unlabelled reports whether the lines of a file that a model is to predict lack the column of labels.
-func (l *textLoader) unlabelled(f *textFile) bool {
-	return l.o.Recipe != nil && !l.o.Learning && l.rules.Form == textColumns && f.least == f.most &&
-		f.most-f.skip == l.rules.Columns-l.rules.Skip-1
+func (l *textLoader) unlabelled(f *formats.Text) bool {
+	return l.o.Recipe != nil && !l.o.Learning && l.rules.Form == formats.TextColumns && f.Least == f.Most &&
+		f.Most-f.Skip == l.rules.Columns-l.rules.Skip-1
 }
 
 // emit gives the attributes of a token, and reports what is wrong with one.
-func (l *textLoader) emit(p *problems, s *sentence, i int, use func(name []byte, value float64)) {
-	if l.rules.Form != textAttributes {
-		columnAttributes(s, i, use)
+func (l *textLoader) emit(p *option.Problems, s *formats.Sentence, i int, use func(name []byte, value float64)) {
+	if l.rules.Form != formats.TextAttributes {
+		formats.ColumnAttributes(s, i, use)
 		return
 	}
 	var buffer []byte
-	for _, field := range s.tokens[i] {
+	for _, field := range s.Tokens[i] {
 		if field == "" {
 			continue
 		}
-		name, value, problem := splitAttribute(field, buffer)
+		name, value, problem := formats.SplitAttribute(field, buffer)
 		if problem != "" {
-			p.add(int(s.lines[i]), "", "", "%s", problem)
+			p.Add(int(s.Lines[i]), "", "", "%s", problem)
 			continue
 		}
 		buffer = name
@@ -269,35 +260,35 @@ func (l *textLoader) chooseAttributes() {
 }
 
 // read reads the sentences of a file.
-func (l *textLoader) read(f *textFile) {
-	p := &problems{file: f.path}
-	base := strings.TrimSuffix(filepath.Base(f.path), filepath.Ext(f.path))
-	bare, columns := l.unlabelled(f), l.rules.Columns-l.rules.Skip+f.skip
+func (l *textLoader) read(f *formats.Text) {
+	p := &option.Problems{File: f.Path}
+	base := strings.TrimSuffix(filepath.Base(f.Path), filepath.Ext(f.Path))
+	bare, columns := l.unlabelled(f), l.rules.Columns-l.rules.Skip+f.Skip
 	if bare && !l.o.NoLabels {
-		l.warn("%s: the number of columns is %d, not %d: there are no labels", f.path, f.most, columns)
+		l.warn("%s: the number of columns is %d, not %d: there are no labels", f.Path, f.Most, columns)
 	}
 	attributes, known, row := 0, 0, []sparseValue(nil)
-	f.sentences(func(s *sentence) {
+	f.Sentences(func(s *formats.Sentence) {
 		l.numbered[base]++ // on from other files of this name
-		t := textSentence{name: fmt.Sprintf("%s-%d", base, l.numbered[base]), path: f.path, lines: slices.Clone(s.lines)}
-		for i, fields := range s.tokens {
-			if n := len(fields); l.rules.Form != textAttributes && n != columns && !bare {
-				p.add(int(s.lines[i]), "", "separate columns alike on every line, and sentences by an empty line",
+		t := textSentence{name: fmt.Sprintf("%s-%d", base, l.numbered[base]), path: f.Path, lines: slices.Clone(s.Lines)}
+		for i, fields := range s.Tokens {
+			if n := len(fields); l.rules.Form != formats.TextAttributes && n != columns && !bare {
+				p.Add(int(s.Lines[i]), "", "separate columns alike on every line, and sentences by an empty line",
 					"the number of columns is %d, want %d: the token first, the label last", n, columns)
 				continue
 			}
-			told, label := l.rules.split(fields[f.skip:])
-			s.tokens[i] = told
+			told, label := l.rules.split(fields[f.Skip:])
+			s.Tokens[i] = told
 			text := int32(crf.Unobserved)
 			if label != "" && label != missingFeatures && !l.o.NoLabels {
-				text = l.labels.add(f.path, int(s.lines[i]), label)
+				text = l.labels.add(f.Path, int(s.Lines[i]), label)
 			}
 			t.texts = append(t.texts, text)
 		}
-		if len(p.list) > 0 && l.rules.Form != textAttributes {
+		if len(p.List) > 0 && l.rules.Form != formats.TextAttributes {
 			return
 		}
-		for i, told := range s.tokens {
+		for i, told := range s.Tokens {
 			row = row[:0]
 			l.emit(p, s, i, func(name []byte, value float64) {
 				attributes++
@@ -307,7 +298,7 @@ func (l *textLoader) read(f *textFile) {
 				}
 			})
 			t.rows = append(t.rows, slices.Clone(row))
-			if l.rules.Form != textAttributes {
+			if l.rules.Form != formats.TextAttributes {
 				t.words = append(t.words, strings.Clone(told[0]))
 			}
 		}
@@ -315,32 +306,32 @@ func (l *textLoader) read(f *textFile) {
 	})
 	if attributes > 0 && known == 0 {
 		l.warn("%s: the model knows none of the attributes, and all tokens look alike to it; are they those that it "+
-			"learned from?", f.path)
+			"learned from?", f.Path)
 	}
-	l.fail(p.errors()...)
+	l.fail(p.Errors()...)
 	if l.o.Recipe == nil || l.o.Learning {
-		f.text = "" // no longer needed
+		f.Text = "" // no longer needed
 	}
 }
 
 // finish makes schema, recipe and instances.
 func (l *textLoader) finish() {
 	if l.set.texts = l.files; len(l.sentences) == 0 {
-		l.noTokens(l.files[0].path)
+		l.noTokens(l.files[0].Path)
 		return
 	}
 	if tokens := len(l.sentences[0].texts); len(l.sentences) == 1 && tokens > longestSentence &&
-		l.rules.Form != textAttributes {
-		l.warn("%s: all %d tokens are one sentence, since no empty line separates any", l.files[0].path, tokens)
+		l.rules.Form != formats.TextAttributes {
+		l.warn("%s: all %d tokens are one sentence, since no empty line separates any", l.files[0].Path, tokens)
 	}
-	states := l.statesOf(&l.labels, l.files[0].path)
+	states := l.statesOf(&l.labels, l.files[0].Path)
 	l.run(func() { l.chooseSchema(states) })
 	if len(l.problems) > 0 {
 		return
 	}
 	of := l.numberLabels(&l.labels, l.set.Schema.NodeTypes[0].States)
 	for i := range l.sentences {
-		if len(l.problems) < mostPerFile {
+		if len(l.problems) < option.MostPerFile {
 			l.build(&l.sentences[i], of)
 		}
 	}
@@ -386,7 +377,7 @@ func (l *textLoader) build(t *textSentence, of []int32) {
 	t.rows = nil // no longer needed
 	features, wrong := rows.features(dim)
 	if err = cmp.Or(err, wrong); err != nil {
-		l.fail(ofFile(t.path, err))
+		l.fail(option.OfFile(t.path, err))
 		return
 	}
 	spec := crf.InstanceSpec{Name: t.name, Graph: g, NodeFeat: []crf.Features{features},

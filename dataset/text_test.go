@@ -13,6 +13,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/fileio"
+	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
@@ -166,14 +167,14 @@ func TestDetect(t *testing.T) {
 		{"none", "", "", "no such file"},
 		{"a.npz", "grap", "", `did you mean "graph"?`},
 	} {
-		kind, list := kindOf([]string{filepath.Join(both, c.path)}, c.kind, false)
+		kind, list := formats.KindOf([]string{filepath.Join(both, c.path)}, c.kind, false)
 		if c.err != "" {
 			wantError(t, firstOf(list), c.err)
 		} else if len(list) > 0 || kind != c.want {
 			t.Errorf("%q: %s (%v), want %s", c.path, kind, list, c.want)
 		}
 	}
-	_, list := kindOf([]string{filepath.Join(both, "a.npz"), filepath.Join(both, "x")}, "", false)
+	_, list := formats.KindOf([]string{filepath.Join(both, "a.npz"), filepath.Join(both, "x")}, "", false)
 	wantError(t, firstOf(list), "give data of one kind")
 	_, err := Open(t.Context(), nil, Options{})
 	wantError(t, err, "no data are given")

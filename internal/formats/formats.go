@@ -1,4 +1,9 @@
-package dataset
+// Package formats reads what people keep data in as text: rows of tables, lists of edges, tagged sentences, sequences.
+// It knows of a path what it most probably is, and nothing of models.
+//
+// There is one list of formats, for all verbs. Of a format that is not read the list tells how to turn it into one that
+// is.
+package formats
 
 import (
 	"archive/zip"
@@ -15,50 +20,51 @@ import (
 
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/numeric"
+	"github.com/blockbp/blockbp/internal/option"
+	"github.com/blockbp/blockbp/internal/printable"
 )
 
-// There is one list of the formats that people keep data in, for all verbs. Of a format that is not read the list
-// tells how to turn it into one that is.
+// LineAt returns the line, from 1, of the byte at offset.
+func LineAt(data []byte, offset int) int {
+	return 1 + bytes.Count(data[:max(0, min(offset, len(data)))], []byte("\n"))
+}
 
-// kindNetwork is the kind of networks with explicit tables, which verbs of inference read.
-const kindNetwork = "network"
-
-// format is one of the list.
-type format struct {
-	what  string // with its article
-	kind  string // that it is read as; "": it is not read
+// Format is one of the list.
+type Format struct {
+	What  string // with its article
+	Kind  string // that it is read as; "": it is not read
 	signs string // extensions of names, and names of arrays in archives, each of which tells
-	is    func(p *peek) bool
+	is    func(p *Peek) bool
 	how   string // what to do where the kind is wanted that it is not; see advice
 }
 
 // formats are tried in this order: what a file holds tells before its name, and its name before its lines.
-var formats = []format{
-	{"a file of predictions", "", "beliefs log_score", (*peek).isPrediction, "give the data that they are of"},
+var formats = []Format{
+	{"a file of predictions", "", "beliefs log_score", (*Peek).isPrediction, "give the data that they are of"},
 	{"a file of arrays as PyTorch Geometric names them", "", "edge_index", nil, `python3 -c 'import numpy, sys; ` +
 		`d = numpy.load(sys.argv[1]); e = numpy.unique(numpy.sort(d["edge_index"].T), axis=0); ` +
 		`numpy.savez("converted.npz", edges=e, labels=d["y"], node_features=d["x"])' FILE`},
 	{"a graph of sparse matrices", "", "adj_indptr", nil, fromSparse},
 	{"a sparse matrix", "", "indptr", nil, `python3 -c 'import numpy, sys, scipy.sparse as s; ` +
 		`numpy.savetxt("edges.csv", numpy.transpose(s.triu(s.load_npz(sys.argv[1]), 1).nonzero()), ` + edgeHeader},
-	{"a network", kindNetwork, ".uai .bif theta", (*peek).isNetwork,
+	{"a network", KindNetwork, ".uai .bif theta", (*Peek).isNetwork,
 		"it has neither labels nor features; ask for its marginals with blockbp infer FILE --task MAR"},
-	{"a file of arrays", KindNPZ, ".npz", nil, "give it to train, with labels and edges"},
-	{"a list of files", "", ".list", (*peek).isList, "give the files that it names, in a shell $(cat LIST)"},
+	{"a file of arrays", kindNPZ, ".npz", nil, "give it to train, with labels and edges"},
+	{"a list of files", "", ".list", (*Peek).isList, "give the files that it names, in a shell $(cat LIST)"},
 	{"a compressed file", "", ".gz .bz2 .xz .zst .zip", nil, "unpack it"},
 	{"a model", "", ".safetensors", nil, "name it with -m"},
-	{"a table of tokens", "", "", (*peek).isTokenTable, asTaggedText + `, as by python3 -c 'import csv, sys; ` +
+	{"a table of tokens", "", "", (*Peek).isTokenTable, AsTaggedText + `, as by python3 -c 'import csv, sys; ` +
 		`_, *t = csv.reader(open(sys.argv[1], encoding="ENCODING", errors="replace"), delimiter="MARK"); b = t[0][0]; ` +
 		`[(print("\n" * (r[0] not in ("", b)) + "\t".join(r[1:])), b := r[0] or b) for r in t if any(r)]' FILE > STEM.conll`},
-	{"a table", KindGraph, "", (*peek).isTable, ""},
-	{"an alignment of sequences", "", "", (*peek).isAlignment,
+	{"a table", kindGraph, "", (*Peek).isTable, ""},
+	{"an alignment of sequences", "", "", (*Peek).IsAlignment,
 		"learn its couplings by {model!blockbp train --model potts} FILE"},
-	{"a picture", "", strings.Join(pictureSuffixes, " "), nil,
+	{"a picture", "", strings.Join(PictureSuffixes, " "), nil,
 		"put pictures into a folder DATA/images, and their labels, ID.png, into DATA/labels, and give DATA"},
 	{"a GraphML, GML or GEXF file", "", ".graphml .gml .gexf", nil, byNetworkx + "KIND" + toTables},
 	{"a GAL file of PySAL", "", ".gal", nil, `awk 'NR == 1 {print "source,target"; next} NR % 2 == 0 {id = $1; next} ` +
 		`{for (i = 1; i <= NF; i++) print id "," $i}' FILE > edges.csv`},
-	{"a network of Hugin, libDAI or toulbar2", "", ".fg .wcsp", (*peek).isHugin,
+	{"a network of Hugin, libDAI or toulbar2", "", ".fg .wcsp", (*Peek).isHugin,
 		"write it as .bif, as bnlearn and pgmpy do, or as .uai, with all entries of each table"},
 	{"a Pajek file", "", ".net .paj", nil, byNetworkx + "pajek" + toTables},
 	{"a JSON file", "", ".json", nil, `of records, python3 -c 'import pandas, sys; pandas.read_json(sys.argv[1]).to_csv(` +
@@ -74,17 +80,17 @@ var formats = []format{
 			"edges=…, node_features=…)"},
 	{"a list of neighbours", "", ".adjlist", nil, `python3 -c 'import networkx as n, sys; ` +
 		`n.write_edgelist(n.read_adjlist(sys.argv[1]), "graph.edgelist", data=False)' FILE`},
-	{edgeList, KindGraph, "", (*peek).isEdgeList, ""},
-	{"text of words with tags behind them", "", "", (*peek).isWordTags, `write a word and its tag on each line: ` +
+	{EdgeList, kindGraph, "", (*Peek).isEdgeList, ""},
+	{"text of words with tags behind them", "", "", (*Peek).isWordTags, `write a word and its tag on each line: ` +
 		`awk '{for (i = 1; i <= NF; i++) {n = match($i, /[MARK][^MARK]*$/); ` +
 		`print substr($i, 1, n - 1) "\t" substr($i, n + 1)}; print ""}' FILE > STEM.conll`},
-	{"rows of numbers", "", "", (*peek).isRows, "write a header and commas for a table of nodes or edges; of a matrix " +
+	{"rows of numbers", "", "", (*Peek).isRows, "write a header and commas for a table of nodes or edges; of a matrix " +
 		`of edges, python3 -c 'import numpy, sys; numpy.savetxt("edges.csv", numpy.argwhere(numpy.triu(` +
 		`numpy.loadtxt(sys.argv[1]LAYOUT), 1)), ` + edgeHeader + "; of samples, {model!blockbp train --model ising} FILE"},
-	{"text as MALLET's SimpleTagger reads it", "", "", (*peek).isMallet, `write labels first and tabs between: ` +
+	{"text as MALLET's SimpleTagger reads it", "", "", (*Peek).isMallet, `write labels first and tabs between: ` +
 		`awk '!NF {print; next} {s = ""; for (i = 1; i < NF; i++) s = s "\t" $i; gsub(/:/, "\\:", s); print $NF s}' ` +
 		`FILE > STEM.crfsuite`},
-	{"tagged text", KindText, "", (*peek).isText, "give it to train"},
+	{"tagged text", kindText, "", (*Peek).isText, "give it to train"},
 }
 
 const (
@@ -100,12 +106,12 @@ const (
 	byNetworkx = `python3 -c 'import networkx, pandas, sys; graph = networkx.read_`
 	toTables   = `(sys.argv[1]); pandas.DataFrame.from_dict(dict(graph.nodes(data=True)), orient="index").to_csv(` +
 		`"nodes.csv", index_label="id"); networkx.to_pandas_edgelist(graph).to_csv("edges.csv", index=False)' FILE`
-	// asTaggedText is how sentences are written.
-	asTaggedText = "write a token, a tab and its label on each line, and an empty line between sentences"
+	// AsTaggedText is how sentences are written.
+	AsTaggedText = "write a token, a tab and its label on each line, and an empty line between sentences"
 )
 
 // fits reports whether a file is of the format.
-func (f *format) fits(p *peek) bool {
+func (f *Format) fits(p *Peek) bool {
 	return f.is != nil && f.is(p) || slices.ContainsFunc(strings.Fields(f.signs), func(sign string) bool {
 		return sign == p.extension || slices.Contains(p.arrays, sign)
 	})
@@ -113,10 +119,10 @@ func (f *format) fits(p *peek) bool {
 
 // advice tells what to do with a file where other data are wanted. In the text of the format words in capitals stand
 // for its path, that without folder and extension, the extension and what lines are made of.
-func (f *format) advice(p *peek) string {
+func (f *Format) advice(p *Peek) string {
 	mark, layout := p.tagMark(), ""
 	if f.is == nil || mark == "" {
-		mark = string(separatorOf(p.header(), separators))
+		mark = string(separatorOf(p.header(), Separators))
 	}
 	if strings.Contains(p.header(), mark) {
 		layout = fmt.Sprintf(", delimiter=%q", mark)
@@ -124,28 +130,28 @@ func (f *format) advice(p *peek) string {
 	if strings.ContainsFunc(p.header(), unicode.IsLetter) {
 		layout += ", skiprows=1"
 	}
-	return strings.NewReplacer("FILE", shellWord(p.path), "STEM", shellWord(strings.TrimSuffix(filepath.Base(p.path),
-		filepath.Ext(p.path))), "KIND", strings.TrimPrefix(p.extension, "."), "MARK", mark, "LAYOUT", layout,
+	stem := strings.TrimSuffix(filepath.Base(p.path), filepath.Ext(p.path))
+	return strings.NewReplacer("FILE", printable.Word(p.path), "STEM", printable.Word(stem), "KIND", strings.TrimPrefix(p.extension, "."), "MARK", mark, "LAYOUT", layout,
 		"ENCODING", cmp.Or(encodingOf([]byte(p.start)), "UTF-8")).Replace(f.how)
 }
 
-// peek is a look at the beginning of a file.
-type peek struct {
+// Peek is a look at the beginning of a file.
+type Peek struct {
 	path, name, extension string   // the last two in lower case
 	start                 string   // the first bytes, up to the end of a line
 	lines                 []string // those that have anything and are no comments
 	fields                [][]string
-	text                  *textFile // the start, as text; empty: it is none
-	arrays                []string  // names of those in an archive
+	text                  *Text    // the start, as text; empty: it is none
+	arrays                []string // names of those in an archive
 }
 
 // enoughToTell are so many bytes that several lines are among them.
 const enoughToTell = 1 << 12
 
-// newPeek looks at a file; one that cannot be opened has a name only.
-func newPeek(path string) *peek {
-	p := &peek{path: path, name: strings.ToLower(filepath.Base(path)), extension: strings.ToLower(filepath.Ext(path)),
-		text: &textFile{}}
+// Look looks at a file; one that cannot be opened has a name only.
+func Look(path string) *Peek {
+	p := &Peek{path: path, name: strings.ToLower(filepath.Base(path)), extension: strings.ToLower(filepath.Ext(path)),
+		text: &Text{}}
 	file, size, err := fileio.Open(path, "data")
 	if err != nil {
 		return p
@@ -166,10 +172,10 @@ func newPeek(path string) *peek {
 	if encodingOf(start) != "" && bytes.IndexByte(start, 0) < 0 {
 		start = bytes.ToValidUTF8(start, []byte("?")) // its lines tell what it is all the same
 	}
-	if text, err := newTextFile(path, start); err == nil {
+	if text, err := ReadText(path, start); err == nil {
 		p.text = text
 	}
-	for line := range strings.Lines(p.text.text) {
+	for line := range strings.Lines(p.text.Text) {
 		if line = strings.TrimSpace(line); line != "" && !isComment(line) {
 			p.lines, p.fields = append(p.lines, line), append(p.fields, strings.Fields(line))
 		}
@@ -178,22 +184,14 @@ func newPeek(path string) *peek {
 }
 
 // plain reports whether the name leaves open what a file is.
-func (p *peek) plain() bool { return slices.Contains(plainExtensions, p.extension) && len(p.lines) > 0 }
+func (p *Peek) plain() bool { return slices.Contains(plainExtensions, p.extension) && len(p.lines) > 0 }
 
-// best returns what a file most probably is, a format without a name if nothing speaks for anything.
-func (p *peek) best() *format {
-	if i := slices.IndexFunc(formats, func(f format) bool { return f.fits(p) }); i >= 0 {
+// Best returns what a file most probably is, a format without a name if nothing speaks for anything.
+func (p *Peek) Best() *Format {
+	if i := slices.IndexFunc(formats, func(f Format) bool { return f.fits(p) }); i >= 0 {
 		return &formats[i]
 	}
-	return &format{}
-}
-
-// shellWord is a path as a shell wants it.
-func shellWord(path string) string {
-	if strings.ContainsAny(path, " '\"$&;()*?[]<>|\\`!#~") {
-		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
-	}
-	return path
+	return &Format{}
 }
 
 // encodingOf is the likeliest encoding of bytes that are not text in UTF-8, "" if they are.
@@ -207,33 +205,33 @@ func encodingOf(data []byte) string {
 	return "ISO-8859-1"
 }
 
-// notText is the error of a file that is no text in UTF-8, at its first line that is none.
-func notText(path string, data []byte) error {
+// NotText is the error of a file that is no text in UTF-8, at its first line that is none.
+func NotText(path string, data []byte) error {
 	if utf8.Valid(data) && bytes.IndexByte(data, 0) < 0 {
 		return nil
 	}
 	extension := filepath.Ext(path)
 	at := bytes.IndexFunc(data, func(r rune) bool { return r == 0 || r == utf8.RuneError })
-	return &Error{File: path, Line: lineAt(data, at), Problem: "it is not text in UTF-8",
+	return &option.Error{File: path, Line: LineAt(data, at), Problem: "it is not text in UTF-8",
 		Remedy: fmt.Sprintf("save it in UTF-8, such as by iconv -f %s -t UTF-8 %s > %s (with the name of its encoding, if "+
-			"that is another)", encodingOf(data), shellWord(path),
-			shellWord(strings.TrimSuffix(path, extension)+".utf8"+extension))}
+			"that is another)", encodingOf(data), printable.Word(path),
+			printable.Word(strings.TrimSuffix(path, extension)+".utf8"+extension))}
 }
 
 // isPrediction knows tables that predict writes, and text.
-func (p *peek) isPrediction() bool {
+func (p *Peek) isPrediction() bool {
 	return p.predicted() || slices.Contains(tableExtensions, p.extension) && strings.Contains(p.header(), "p(") &&
 		strings.HasSuffix(p.header(), ")")
 }
 
 // predicted reports whether tokens have a label and a prediction of it: the last two columns have the same texts,
 // mostly at once; or those of CoNLL-U have what WriteTags leaves there.
-func (p *peek) predicted() bool {
+func (p *Peek) predicted() bool {
 	var labels, guesses []string
 	same := 0
 	for _, fields := range p.fields {
 		n := len(fields)
-		if n < 3 || p.extension == crfsuiteExtension || isNumber(fields[n-1]) {
+		if n < 3 || p.extension == CrfsuiteExtension || isNumber(fields[n-1]) {
 			return false
 		}
 		if labels, guesses = append(labels, fields[n-2]), append(guesses, fields[n-1]); fields[n-2] == fields[n-1] {
@@ -242,39 +240,39 @@ func (p *peek) predicted() bool {
 	}
 	alike := 2*same >= len(guesses) && slices.ContainsFunc(guesses, func(g string) bool { return g != guesses[0] }) &&
 		!slices.ContainsFunc(guesses, func(g string) bool { return !slices.Contains(labels, g) })
-	return (p.plain() || slices.Contains(textExtensions, p.extension)) &&
+	return (p.plain() || slices.Contains(TextExtensions, p.extension)) &&
 		(alike || p.text.isCoNLLU() && strings.Contains(p.start, goldMark))
 }
 
 // isList knows a list by the files that it names.
-func (p *peek) isList() bool {
+func (p *Peek) isList() bool {
 	return p.extension == ".txt" && (len(p.lines) == 0 || strings.Contains(p.start, ".npz"))
 }
 
-func (p *peek) isNetwork() bool {
+func (p *Peek) isNetwork() bool {
 	first, _, _ := strings.Cut(strings.TrimSpace(p.header()), " ")
 	return first == "MARKOV" || first == "BAYES" || first == "network" && strings.Contains(p.start, "{")
 }
 
-func (p *peek) isHugin() bool { return p.extension == ".net" && strings.Contains(p.start, "{") }
+func (p *Peek) isHugin() bool { return p.extension == ".net" && strings.Contains(p.start, "{") }
 
 // isTokenTable knows a table of words by its header, which has a column of sentences first.
-func (p *peek) isTokenTable() bool {
+func (p *Peek) isTokenTable() bool {
 	header := strings.ToLower(strings.ReplaceAll(p.header(), `"`, ""))
 	return slices.Contains(tableExtensions, p.extension) && strings.HasPrefix(header, "sent") &&
 		(strings.Contains(header, "word") || strings.Contains(header, "token"))
 }
 
-// header is the first line.
-func (p *peek) header() string {
+// Header is the first line.
+func (p *Peek) header() string {
 	if len(p.lines) == 0 {
 		return ""
 	}
 	return p.lines[0]
 }
 
-func (p *peek) isTable() bool {
-	return isNodesTable(p.name) || isEdgesTable(p.name) || slices.Contains(tableExtensions, p.extension) && !p.isText()
+func (p *Peek) isTable() bool {
+	return IsNodesTable(p.name) || IsEdgesTable(p.name) || slices.Contains(tableExtensions, p.extension) && !p.isText()
 }
 
 func isNumber(text string) bool {
@@ -282,16 +280,18 @@ func isNumber(text string) bool {
 	return err == nil
 }
 
+func isNoNumber(text string) bool { return !isNumber(text) }
+
 func isIndex(text string) bool {
 	_, err := strconv.ParseUint(text, 10, 63)
 	return err == nil
 }
 
-// isNumbers knows rows of as many numbers each, below a header or none.
-func (p *peek) isNumbers() bool {
+// IsNumbers knows rows of as many numbers each, below a header or none.
+func (p *Peek) IsNumbers() bool {
 	var rows [][]string
 	for _, line := range p.lines {
-		cells := strings.FieldsFunc(line, func(c rune) bool { return strings.ContainsRune(" "+separators, c) })
+		cells := strings.FieldsFunc(line, func(c rune) bool { return strings.ContainsRune(" "+Separators, c) })
 		if len(rows) > 0 || !slices.ContainsFunc(cells, isNoNumber) {
 			rows = append(rows, cells)
 		}
@@ -302,13 +302,13 @@ func (p *peek) isNumbers() bool {
 }
 
 // isRows knows them in a file whose name tells nothing else.
-func (p *peek) isRows() bool {
-	return p.isNumbers() && p.text.ends < 2 &&
-		!slices.Contains(slices.Concat(tableExtensions, textExtensions), p.extension)
+func (p *Peek) isRows() bool {
+	return p.IsNumbers() && p.text.Ends < 2 &&
+		!slices.Contains(slices.Concat(tableExtensions, TextExtensions), p.extension)
 }
 
 // tagMark is what stands between words and tags behind them: /, _ or |; "": nothing does.
-func (p *peek) tagMark() string {
+func (p *Peek) tagMark() string {
 	for _, mark := range []string{"/", "_", "|"} {
 		tagged, all := 0, 0
 		for _, fields := range p.fields {
@@ -325,23 +325,23 @@ func (p *peek) tagMark() string {
 	return ""
 }
 
-func (p *peek) isWordTags() bool {
+func (p *Peek) isWordTags() bool {
 	return (p.plain() || slices.Contains([]string{".pos", ".tagged", ".tag", ".conll"}, p.extension)) && p.tagMark() != ""
 }
 
 // isMallet knows lines of features, as many as a token has, with the label last: of labels there are few.
-func (p *peek) isMallet() bool {
+func (p *Peek) isMallet() bool {
 	labels := map[string]bool{}
 	for _, fields := range p.fields {
 		labels[fields[len(fields)-1]] = true
 	}
-	return p.plain() && !p.text.tabs && p.text.least > 1 && !p.mostlyAlike() && len(p.lines) > 2 &&
+	return p.plain() && !p.text.tabs && p.text.Least > 1 && !p.mostlyAlike() && len(p.lines) > 2 &&
 		10*len(labels) <= 7*len(p.lines)
 }
 
 // mostlyAlike reports whether most lines have the same number of columns, and others one less: a slip.
-func (p *peek) mostlyAlike() bool {
-	usual, all := p.text.usual, 0
+func (p *Peek) mostlyAlike() bool {
+	usual, all := p.text.Usual, 0
 	for _, n := range p.text.columns {
 		all += n
 	}
@@ -350,17 +350,17 @@ func (p *peek) mostlyAlike() bool {
 }
 
 // isText knows tagged text by its name, or by lines with as many columns each, or separated by tabs.
-func (p *peek) isText() bool {
+func (p *Peek) isText() bool {
 	f := p.text
 	switch {
-	case slices.Contains(textExtensions, p.extension):
+	case slices.Contains(TextExtensions, p.extension):
 		return true
-	case f.ends == 0 || f.text[0] == '#' && !f.heads && !f.tabs:
+	case f.Ends == 0 || f.Text[0] == '#' && !f.heads && !f.tabs:
 		return false
 	case p.extension == tabbedTextExtension:
-		return f.ends > fewEnds && f.least > 1
+		return f.Ends > fewEnds && f.Least > 1
 	case slices.Contains(plainExtensions, p.extension):
-		return len(p.lines) > 1 && (f.least > 1 && f.tabs || p.mostlyAlike())
+		return len(p.lines) > 1 && (f.Least > 1 && f.tabs || p.mostlyAlike())
 	}
-	return f.ends > 1 && f.least > 1 && (f.tabs || f.least == f.most) && !slices.Contains(tableExtensions, p.extension)
+	return f.Ends > 1 && f.Least > 1 && (f.tabs || f.Least == f.Most) && !slices.Contains(tableExtensions, p.extension)
 }

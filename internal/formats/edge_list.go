@@ -1,14 +1,13 @@
-package dataset
+package formats
 
 import (
 	"slices"
 	"strings"
 )
 
-// A list of edges has neither commas nor, mostly, a header: two nodes a line and perhaps a weight, also as networkx
+// EdgeList is what has neither commas nor, mostly, a header: two nodes a line and perhaps a weight, also as networkx
 // writes it, {'weight': 4}. It is read as the table of edges that it is.
-
-const edgeList = "a list of edges"
+const EdgeList = "a list of edges"
 
 var edgeListExtensions = []string{".edgelist", ".edges", ".el"}
 
@@ -40,11 +39,11 @@ func headers(rows [][]string) int {
 
 // isEdgeList knows lists of edges by their name, or by lines of which the first two fields are numbers of nodes, or
 // names that stand at both ends; pairs hardly repeat.
-func (p *peek) isEdgeList() bool {
+func (p *Peek) isEdgeList() bool {
 	if slices.Contains(edgeListExtensions, p.extension) && len(p.lines) > 0 {
 		return true
 	}
-	if !p.plain() || p.text.ends > 1 || strings.Contains(p.start, ".npz") {
+	if !p.plain() || p.text.Ends > 1 || strings.Contains(p.start, ".npz") {
 		return false
 	}
 	var rows [][]string
@@ -64,7 +63,7 @@ func (p *peek) isEdgeList() bool {
 		numbers = numbers && isIndex(fields[0]) && isIndex(fields[1])
 		names = names && !isNumber(fields[1])
 	}
-	both := 0 // rows whose second end is the first of one
+	both := 0 // Rows whose second end is the first of one
 	for _, fields := range rows {
 		if first[fields[1]] {
 			both++
@@ -73,11 +72,11 @@ func (p *peek) isEdgeList() bool {
 	return all > 2 && 2*len(pairs) >= len(rows) && (numbers || names && 2*both >= len(rows))
 }
 
-// isEdgeList reports whether a file is most probably one.
-func isEdgeList(path string) bool { return newPeek(path).best().what == edgeList }
+// IsEdgeList reports whether a file is most probably one.
+func IsEdgeList(path string) bool { return Look(path).Best().What == EdgeList }
 
 // readEdgeList reads a list of edges as the table that it is, whose first row is a header.
-func (t *table) readEdgeList(data []byte) {
+func (t *Table) readEdgeList(data []byte) {
 	line := 0
 	for text := range strings.Lines(string(data)) {
 		line++
@@ -86,22 +85,22 @@ func (t *table) readEdgeList(data []byte) {
 		case len(fields) == 2 || len(fields) == 3:
 			t.addRow(line, fields)
 		default:
-			t.add(line, "", "write a table of edges with a header for more", "there are %d fields, want two nodes, and perhaps "+
+			t.Add(line, "", "write a table of edges with a header for more", "there are %d fields, want two nodes, and perhaps "+
 				"a weight", len(fields))
 		}
 	}
-	names := []string{roleSource, roleTarget}
-	if headers(t.rows) > 0 {
-		names = append(names, t.rows[0][2:]...)
-		t.rows, t.lines = t.rows[1:], t.lines[1:]
+	names := []string{RoleSource, RoleTarget}
+	if headers(t.Rows) > 0 {
+		names = append(names, t.Rows[0][2:]...)
+		t.Rows, t.Lines = t.Rows[1:], t.Lines[1:]
 	}
-	if len(names) == 2 && slices.ContainsFunc(t.rows, func(fields []string) bool { return len(fields) == 3 }) {
-		names = append(names, roleWeight)
+	if len(names) == 2 && slices.ContainsFunc(t.Rows, func(fields []string) bool { return len(fields) == 3 }) {
+		names = append(names, RoleWeight)
 	}
-	t.rows, t.lines = slices.Insert(t.rows, 0, names), slices.Insert(t.lines, 0, 1)
-	for i, fields := range t.rows {
+	t.Rows, t.Lines = slices.Insert(t.Rows, 0, names), slices.Insert(t.Lines, 0, 1)
+	for i, fields := range t.Rows {
 		if len(fields) == 2 && len(names) == 3 {
-			t.rows[i] = append(fields, "") // a weight that is not known
+			t.Rows[i] = append(fields, "") // a weight that is not known
 		}
 	}
 }

@@ -1,0 +1,156 @@
+package formats
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/blockbp/blockbp/internal/npy"
+	"github.com/blockbp/blockbp/internal/option"
+)
+
+// KindOf finds out what the paths are, or checks that they are what they are said to be. samples says that tables are
+// of samples.
+func KindOf(paths []string, wanted string, samples bool) (kind string, list []error) {
+	if wanted != "" && !slices.Contains(Kinds, wanted) {
+		return "", []error{option.Wrong("Kind", "it is %q; %s", wanted, option.DidYouMean(wanted, Kinds))}
+	}
+	for _, path := range paths {
+		found, err := detect(path, wanted, samples)
+		switch {
+		case err != nil:
+		case wanted != "" && !slices.Contains(found, wanted):
+			err = option.Wrong("Kind", "%s is %s data, not %s", path, strings.Join(found, " or "), wanted)
+		case wanted != "":
+			kind = wanted
+		case kind != "" && found[0] != kind:
+			err = option.At(path, 0, "", "give data of one kind", "it is %s data, the paths before it are %s", found[0], kind)
+		default:
+			kind = found[0]
+		}
+		if err != nil {
+			list = append(list, err)
+		}
+	}
+	return kind, list
+}
+
+// detect says what kinds of data a path can be read as: one, unless one is wanted.
+func detect(path, wanted string, samples bool) ([]string, error) {
+	stat, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, tableErr := os.Stat(path + "." + NodesStem + ExtensionBehind(path)); tableErr == nil {
+			return []string{kindGraph}, nil
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if stat.IsDir() {
+		return detectFolder(path, wanted)
+	}
+	p := Look(path)
+	switch {
+	case samples && (IsSamples(path) || IsPairs(path)):
+		return []string{kindNPZ}, nil
+	case wanted == kindText && p.extension != ".npz" && p.extension != ".csv", wanted == kindGraph && IsTable(path),
+		wanted == kindNPZ && p.extension == ".npz":
+		return []string{wanted}, nil
+	}
+	f := p.Best()
+	return []string{f.Kind}, f.refuse(p)
+}
+
+// refuse is the error of a file that is no data, or not read at all.
+func (f *Format) refuse(p *Peek) error {
+	switch {
+	case f.What == "":
+		return unknown(p.path)
+	case f.Kind == "":
+		return option.At(p.path, 0, "", f.advice(p), "it is %s, which is not read", option.Text(f.What))
+	case f.Kind == KindNetwork:
+		return option.At(p.path, 0, "", f.advice(p), "it is %s, where data are wanted", option.Text(f.What))
+	}
+	return nil
+}
+
+// unknown is the error of what nothing is known of.
+func unknown(path string) error {
+	return option.At(path, 0, "", "give *.npz files, a folder with images/ and labels/ (or JPEGImages/ and "+
+		"SegmentationClass/), tables of nodes and edges, .csv or .tsv, or tagged text, .conll or .crfsuite, or by the "+
+		"names of its files", "it holds none of the known kinds of data")
+}
+
+// detectFolder says what kinds of data the files of a folder are, by their names. Unless one of them is wanted, there
+// must be no doubt.
+func detectFolder(folder, wanted string) ([]string, error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, err
+	}
+	var found, named, others []string
+	for _, e := range entries {
+		path, kind := filepath.Join(folder, e.Name()), ""
+		switch name := e.Name(); {
+		case name[0] == '.':
+			continue
+		case name == predictionsFile && wanted == "":
+			return nil, &option.Error{File: folder, Problem: "it holds predictions", Remedy: "give the data that they are of"}
+		case strings.HasSuffix(name, ".npz"), name == npy.Edges+".npy":
+			kind = kindNPZ
+		case slices.Contains(ImagesFolders, name) && IsFolder(path): // or a link to one
+			kind = kindImages
+		case IsNodesTable(name):
+			kind = kindGraph
+		case slices.Contains(TextExtensions, filepath.Ext(name)):
+			kind = kindText
+		case !e.IsDir():
+			others = append(others, path)
+			continue
+		default:
+			continue
+		}
+		if !slices.Contains(found, kind) {
+			found, named = append(found, kind), append(named, path)
+		} else if kind == kindText {
+			named = append(named, path)
+		}
+	}
+	switch {
+	case len(found) == 0:
+		return nil, cmp.Or(doubt(folder, others, ""), unknown(folder))
+	case wanted != "":
+		return found, nil
+	case len(found) > 1:
+		return nil, &option.Error{File: folder, Problem: "it holds data of the kinds " + strings.Join(found, " and ") +
+			", such as " + option.FirstFew(named), Remedy: "say which to read with {kind}"}
+	case found[0] == kindText:
+		err = doubt(folder, others, kindText)
+	}
+	for _, path := range named { // what a file holds tells more than its name
+		if p := Look(path); err == nil && p.Best().Kind == "" && (found[0] == kindText || p.arrays != nil) {
+			err = p.Best().refuse(p)
+		}
+	}
+	return found, err
+}
+
+// doubt is the error of a folder with files that look like data of a kind, "" for any, and have no name that tells.
+func doubt(folder string, files []string, kind string) error {
+	for _, path := range files {
+		p := Look(path)
+		switch f := p.Best(); {
+		case f.What == "", kind != "" && f.Kind != kind:
+		case f.Kind == "":
+			return option.At(folder, 0, "", f.advice(p), "%s is %s, which is not read", path, f.What)
+		default:
+			return option.At(folder, 0, "", "name the files to read instead of the folder, or call tables NAME.nodes.csv and "+
+				"NAME.edges.csv", "%s looks like %s, and has no name by which a folder is read", path, f.What)
+		}
+	}
+	return nil
+}

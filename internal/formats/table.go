@@ -1,0 +1,282 @@
+package formats
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/blockbp/blockbp/internal/option"
+)
+
+// Roles that the option Columns can give to columns.
+const (
+	RoleID     = "id"
+	RoleLabel  = "label"
+	RoleSplit  = "split"
+	RoleSource = "source"
+	RoleTarget = "target"
+	RoleWeight = "weight"
+	RoleText   = "text"
+	RoleIgnore = "ignore"
+)
+
+// Roles are all of them.
+var Roles = []string{RoleID, RoleLabel, RoleSplit, RoleSource, RoleTarget, RoleWeight, RoleText, RoleIgnore}
+
+// endNames are names of the two ends of edges.
+var endNames = [][2]string{{"source", "target"}, {"from", "to"}, {"src", "dst"}, {"u", "v"}, {"source_id", "target_id"},
+	{"node1", "node2"}, {"id1", "id2"}}
+
+// ListColumn is what a column of lists of features is called. An empty list has none; "?" stands for one that is not
+// known.
+const ListColumn = "features"
+
+// Separators are what columns of a table with a header may be separated by.
+const Separators = ",;\t|"
+
+// Table is rows of cells as text. Tables with a header, plain ones, which get one, and lists of edges all come in this
+// form to what makes nodes, edges and features of them.
+type Table struct {
+	option.Problems
+	Plain  bool // it has no header, and lines that are comments
+	comma  rune
+	Header []string       // names of columns
+	Places map[string]int // of these; nil until they are asked for
+	Roles  map[string]int // the column of each; −1: there is none
+	Lines  []int32        // [row] from 1
+	Rows   [][]string
+}
+
+// plainNodes are the columns of tables of nodes without a header, of which the last two may be left out.
+var plainNodes = []string{RoleID, RoleLabel, RoleSplit, ListColumn}
+
+// ReadPlain reads a table of nodes without a header, whose columns are separated by tabs, and gives it one. A label of
+// -1 is hidden, as an empty one is in other tables.
+func ReadPlain(path string, data []byte) *Table {
+	t := &Table{Problems: option.Problems{File: path}, Plain: true, Header: plainNodes, comma: '\t',
+		Roles: map[string]int{}}
+	if t.Keep(NotText(path, data)); len(t.List) == 0 {
+		t.readCells(data)
+	}
+	for i, cells := range t.Rows {
+		if x, err := strconv.Atoi(cells[1]); err != nil {
+			t.Add(int(t.Lines[i]), "", "begin the line with # if it is a header", "label is %q, want the number of a state, "+
+				"or -1 for none", option.Short(cells[1]))
+		} else if x == -1 {
+			cells[1] = ""
+		}
+	}
+	return t
+}
+
+func (t *Table) addRow(line int, cells []string) {
+	t.Lines, t.Rows = append(t.Lines, int32(line)), append(t.Rows, cells)
+}
+
+// Pick keeps some rows, in this order; nil: all as they stand.
+func (t *Table) Pick(rows []int32) { t.Lines, t.Rows = Take(t.Lines, rows), Take(t.Rows, rows) }
+
+// trimmed takes the blanks around cells away.
+func trimmed(cells []string) []string {
+	for i, cell := range cells {
+		cells[i] = strings.TrimSpace(cell)
+	}
+	return cells
+}
+
+// ReadTable reads a table with a header, as RFC 4180 has it with any of Separators, or a list of edges, which gets
+// one. Rows without any cell are left out, and those with another number than the header are problems. It has no
+// header where nothing of it can be read.
+func ReadTable(path string, data []byte, list bool) *Table {
+	t := ReadRows(path, data, list)
+	if len(t.Rows) == 0 {
+		return t
+	}
+	if problem := t.TakeHeader(false); problem != nil {
+		t.List = []error{problem}
+	}
+	return t
+}
+
+// ReadRows reads the rows of a table, the first of which may be a header, or a list of edges.
+func ReadRows(path string, data []byte, list bool) *Table {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	t := &Table{Problems: option.Problems{File: path}, Roles: map[string]int{}}
+	if t.Keep(NotText(path, data)); len(t.List) > 0 {
+		return t
+	}
+	start, _, _ := bytes.Cut(bytes.TrimLeft(data, "\r\n"), []byte("\n"))
+	if t.comma = separatorOf(string(start), Separators); list {
+		t.readEdgeList(data)
+	} else {
+		t.readCells(data)
+	}
+	if len(t.Rows) == 0 {
+		t.Add(0, "", "", "it is empty, want a line with the names of columns, and a line for each row")
+	}
+	return t
+}
+
+// readCells reads the rows of a table with separators that have as many cells as the first, and reports the others.
+func (t *Table) readCells(data []byte) {
+	r, columns := csv.NewReader(bytes.NewReader(data)), len(t.Header)
+	if r.Comma, r.FieldsPerRecord = t.comma, -1; t.Plain {
+		r.Comment, r.LazyQuotes = '#', true
+	}
+	cells, err := r.Read()
+	for ; err == nil; cells, err = r.Read() {
+		line, _ := r.FieldPos(0)
+		if trimmed(cells); t.Plain && len(cells) > 1 && len(cells) < columns { // the last two may be left out
+			cells = append(cells, "", "")[:columns]
+		}
+		switch {
+		case len(t.Rows) > 0 && !slices.ContainsFunc(cells, func(c string) bool { return c != "" }):
+		case columns > 0 && len(cells) != columns:
+			t.Add(line, "", fmt.Sprintf("%q separates cells, also empty ones: put one that has it within it "+
+				"in quotes, and give names of rows, as R writes them, a column", t.comma),
+				"the number of cells is %d, the first row has %d", len(cells), columns)
+		default:
+			columns = len(cells)
+			t.addRow(line, cells)
+		}
+	}
+	if at := (*csv.ParseError)(nil); errors.As(err, &at) {
+		t.Add(at.StartLine, "", `put a whole cell that has quotes or separators in quotes, and write its quotes twice, ""`,
+			"%v", at.Err)
+	} else if err != io.EOF {
+		t.Keep(option.OfFile(t.File, err))
+	}
+}
+
+// TakeHeader makes names of columns of the first row, which may be any numbers or not.
+func (t *Table) TakeHeader(numbers bool) error {
+	line, seen := int(t.Lines[0]), map[string]int{}
+	t.Header, t.Rows, t.Lines = t.Rows[0], t.Rows[1:], t.Lines[1:]
+	t.Header[0] = strings.TrimSpace(strings.TrimPrefix(t.Header[0], "#"))
+	if i := slices.Index(t.Header, pandasIndex); i >= 0 {
+		t.Header[i] = ""
+	}
+	if len(t.Header) == 1 && strings.Contains(t.Header[0], " ") {
+		return option.At(t.File, line, "", "separate columns by commas, semicolons or tabs",
+			"the header %q is one column; blanks separate the words", option.Short(t.Header[0]))
+	}
+	for i, name := range t.Header {
+		if before, twice := seen[name]; twice && name != "" {
+			return option.At(t.File, line, "", "rename one of them", "columns %d and %d are both called %q", before+1, i+1,
+				option.Short(name))
+		}
+		seen[name] = i
+	}
+	if name := t.numberInHeader(); name != "" && !numbers {
+		return option.At(t.File, line, "", "put a line with the names of the columns first",
+			"the header is missing: the first line has %q where the name of a column is wanted", option.Short(name))
+	}
+	return nil
+}
+
+// pandasIndex is what pandas calls a column without a name that was the first, as an index that was written.
+const pandasIndex = "Unnamed: 0"
+
+// separatorOf returns the one of some separators that a line has most of; the first of them where it has none.
+func separatorOf(line, among string) rune {
+	outside := strings.Builder{} // of quotes
+	for i, part := range strings.Split(line, `"`) {
+		if i%2 == 0 {
+			outside.WriteString(part)
+		}
+	}
+	best, most := rune(among[0]), 0
+	for _, c := range among {
+		if n := strings.Count(outside.String(), string(c)); n > most {
+			best, most = c, n
+		}
+	}
+	return best
+}
+
+// numberInHeader returns a number where a name is wanted. Numbers that count columns from 0 or 1, as pandas writes
+// them, are names.
+func (t *Table) numberInHeader() string {
+	numbers := slices.DeleteFunc(slices.Clone(t.Header), isNoNumber)
+	for i := range numbers {
+		if first := numbers[0]; first != "0" && first != "1" || numbers[i] != strconv.Itoa(i+int(first[0]-'0')) {
+			return first
+		}
+	}
+	return ""
+}
+
+// Column finds a column by its name: as it stands, or else whatever the case of its letters; −1: there is none.
+func (t *Table) Column(names ...string) int {
+	if t.Places == nil {
+		t.Places = map[string]int{}
+		for i, name := range t.Header {
+			t.Places[name] = i
+		}
+	}
+	for _, name := range names {
+		if i, there := t.Places[name]; there && name != "" {
+			return i
+		}
+	}
+	return slices.IndexFunc(t.Header, func(other string) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return name != "" && strings.EqualFold(name, other) })
+	})
+}
+
+// MissingCell reports whether a cell says that there is no value: it is empty, a question mark, or one of the words
+// that R, pandas and databases write.
+func MissingCell(cell string) bool {
+	return slices.Contains([]string{"", "?", "na", "n/a", "#n/a", "<na>", "nan", "null"}, strings.ToLower(cell))
+}
+
+// IsPlain reports whether a table of nodes has no header: it is tsv, and the second of its first cells, of at most
+// four, is a label that is a number.
+func IsPlain(path string, data []byte) bool {
+	for line := range bytes.Lines(data) {
+		cells := trimmed(strings.Split(string(line), "\t"))
+		if n := len(cells); strings.Join(cells, "") != "" && line[0] != '#' {
+			return filepath.Ext(path) == tableExtensions[0] && n > 1 && n <= len(plainNodes) && isNumber(cells[1])
+		}
+	}
+	return false
+}
+
+// Take returns the elements of a slice at these places, all as they stand where it is nil.
+func Take[T any](list []T, at []int32) []T {
+	if at == nil {
+		return list
+	}
+	taken := make([]T, len(at))
+	for i, k := range at {
+		taken[i] = list[k]
+	}
+	return taken
+}
+
+// Cell is that of a role in a row; "" where no column has it.
+func (t *Table) Cell(cells []string, role string) string {
+	if i := t.Roles[role]; i >= 0 {
+		return cells[i]
+	}
+	return ""
+}
+
+// NoEnds are the ends where there are none.
+var NoEnds = [2]int{-1, -1}
+
+// UsualEnds finds two columns with the usual names of ends.
+func (t *Table) UsualEnds() [2]int {
+	for _, pair := range endNames {
+		if ends := [2]int{t.Column(pair[0]), t.Column(pair[1])}; ends[0] >= 0 && ends[1] >= 0 {
+			return ends
+		}
+	}
+	return NoEnds
+}

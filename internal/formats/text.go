@@ -1,0 +1,335 @@
+package formats
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/blockbp/blockbp/internal/numeric"
+	"github.com/blockbp/blockbp/internal/option"
+)
+
+// Forms of tagged text.
+const (
+	TextColumns    = "columns"    // token, further columns, label; attributes are made
+	TextAttributes = "attributes" // label and attributes, as crfsuite reads them
+	TextCoNLLU     = "conllu"     // of ten columns the second is the token, the fourth the label
+)
+
+// Text is tagged text: a line for every token, and an empty one between sentences.
+type Text struct {
+	Path   string
+	Text   string
+	tabs   bool // they separate fields; else blanks do
+	heads  bool // sentences begin with comments
+	CoNLLU bool // it is CoNLL-U, and read as such
+
+	Attributes bool        // it is read as these
+	Ends       int         // sentences
+	number     string      // the first field of the first token
+	columns    map[int]int // how many lines have so many fields
+	Least      int         // fields of a line, at least and at most
+	Most       int
+	Usual      int // of most lines: one that differs is a slip
+	named      int // fields behind the first that are NAME=VALUE, less those that are not
+
+	Counts   bool // the first field counts the tokens of every sentence, from 0 or 1
+	Numbered bool // and it is no token, as others follow
+	Skip     int  // fields before that of the token
+}
+
+// ReadText looks at the lines of tagged text; without any, Ends is 0. The error is that of what is no text.
+func ReadText(path string, data []byte) (*Text, error) {
+	text := strings.ReplaceAll(strings.TrimPrefix(string(data), "\ufeff"), "\r\n", "\n")
+	f := &Text{Path: path, Text: text, columns: map[int]int{}, Counts: true}
+	if err := NotText(path, data); err != nil {
+		return nil, err
+	}
+	tabbed := 0 // lines with tabs, less those without
+	for line := range strings.Lines(text) {
+		switch line = strings.Trim(line, Blanks+"\n"); {
+		case strings.Contains(line, "\t"):
+			tabbed++
+		case line != "":
+			tabbed--
+		}
+	}
+	f.tabs = tabbed > 0 // of one head # may be a word
+	f.heads = !f.tabs && strings.HasPrefix(text, commentMark) && strings.Contains(text, "\n\n"+commentMark)
+	longer := false
+	f.Sentences(func(s *Sentence) {
+		if f.Ends++; f.Ends == 1 {
+			f.number = s.Tokens[0][0]
+		}
+		from, _ := strconv.Atoi(s.Tokens[0][0])
+		longer = longer || len(s.Tokens) > 1
+		for i, fields := range s.Tokens {
+			f.Counts = f.Counts && (from == 0 || from == 1) && fields[0] == strconv.Itoa(from+i)
+			f.columns[len(fields)]++
+			for _, field := range fields[1:] {
+				if f.named--; strings.Index(field, "=") > 0 {
+					f.named += 2
+				}
+			}
+		}
+	})
+	sizes := slices.Sorted(maps.Keys(f.columns))
+	for _, n := range sizes {
+		if f.columns[n] >= f.columns[f.Usual] {
+			f.Usual = n
+		}
+	}
+	if f.Ends > 0 {
+		f.Least, f.Most = sizes[0], sizes[len(sizes)-1]
+	}
+	f.Numbered = f.Counts && longer && f.Usual > 2
+	return f, nil
+}
+
+// documentMark begins a line that begins a document and belongs to no sentence.
+const documentMark = "-DOCSTART-"
+
+// commentMark begins a comment.
+const commentMark = "# "
+
+// isComment reports whether a line is a comment: in a text that is separated by tabs one without any, and in one that
+// is separated by blanks, where # may be a word, one at the head of a sentence, if others have such lines.
+func (f *Text) isComment(text string, within bool) bool {
+	return strings.HasPrefix(text, commentMark) && (f.tabs && !strings.Contains(text, "\t") || f.heads && !within)
+}
+
+// Sentence is what the lines of one hold.
+type Sentence struct {
+	Lines  []int32    // from 1
+	Tokens [][]string // [token][field]
+}
+
+// Sentences goes through all of them; what use is given holds until the next.
+func (f *Text) Sentences(use func(s *Sentence)) {
+	var s Sentence
+	line := int32(0)
+	end := func() {
+		if len(s.Lines) > 0 {
+			use(&s)
+		}
+		s.Lines, s.Tokens = s.Lines[:0], s.Tokens[:0]
+	}
+	for text := range strings.Lines(f.Text) {
+		line++
+		text = strings.TrimRight(text, "\r\n")
+		fields := f.fields(text)
+		switch {
+		case strings.Trim(text, Blanks) == "", strings.HasPrefix(text, documentMark):
+			end()
+		case f.isComment(text, len(s.Lines) > 0):
+		case f.CoNLLU && len(fields) == columnsOfCoNLLU && !isIndex(fields[0]): // words that are written as one, or left out
+		default:
+			s.Lines, s.Tokens = append(s.Lines, line), append(s.Tokens, fields)
+		}
+	}
+	end()
+}
+
+// Blanks separate fields where tabs do not. Others, such as the no-break space and the
+// ideographic one, are letters of tokens.
+const Blanks = " \t"
+
+// fields splits a line.
+func (f *Text) fields(text string) []string {
+	if f.tabs {
+		return strings.Split(text, "\t")
+	}
+	return strings.FieldsFunc(text, func(c rune) bool { return c == ' ' || c == '\t' })
+}
+
+// Form says how the lines are to be read: as the name of the file tells, or else as attributes where these are
+// separated by tabs, as many as a token has, or most of them are NAME=VALUE.
+func (f *Text) Form() string {
+	switch {
+	case filepath.Ext(f.Path) == CrfsuiteExtension:
+		return TextAttributes
+	case f.isCoNLLU():
+		return TextCoNLLU
+	case !f.tabs, slices.Contains([]string{".conll", ".conllu", ".iob", ".bio"}, filepath.Ext(f.Path)):
+		return TextColumns
+	case f.Least != f.Most, f.named > 0:
+		return TextAttributes
+	}
+	return TextColumns
+}
+
+// The format of Universal Dependencies has so many columns. Those of words, of their parts of speech (UPOS) and of
+// what else is known follow, counted from 0; nothing is an underscore.
+const (
+	columnsOfCoNLLU = 10
+	CoNLLUWord      = 1
+	CoNLLUTag       = 3
+	conlluMore      = 9
+	CoNLLUNothing   = "_"
+	goldMark        = "Gold="
+)
+
+// isCoNLLU reports whether the text is CoNLL-U: most lines have its columns, separated by
+// tabs, and the first begins with the number of the word within the sentence, or of joined words, such as 1-2.
+func (f *Text) isCoNLLU() bool {
+	return f.tabs && f.Usual == columnsOfCoNLLU && (f.number == "1" || strings.HasPrefix(f.number, "1-"))
+}
+
+// WriteTags writes tagged texts with other tags, as dataset.Set.WriteTags says.
+func WriteTags(w io.Writer, texts []*Text, tags [][]string) error {
+	out, last := bufio.NewWriter(w), "" // which keeps its error
+	for _, f := range texts {
+		if strings.Trim(last, Blanks) != "" {
+			_ = out.WriteByte('\n')
+		}
+		of, line := map[int32]string{}, int32(0)
+		f.Sentences(func(s *Sentence) {
+			for i, line := range s.Lines {
+				of[line] = tags[0][i]
+			}
+			tags = tags[1:]
+		})
+		for text := range strings.Lines(f.Text) {
+			line++
+			text = strings.TrimRight(text, "\r\n")
+			fields := f.fields(text)
+			if tag, token := of[line]; token {
+				text = f.tagged(text, fields, tag)
+			} else if strings.HasPrefix(text, documentMark) && len(fields) > 1 {
+				text = f.tagged(text, fields, fields[len(fields)-1])
+			}
+			_, _ = out.WriteString(text + "\n")
+			last = text
+		}
+	}
+	return out.Flush()
+}
+
+// tagged is the line of a token with a tag.
+func (f *Text) tagged(text string, fields []string, tag string) string {
+	switch {
+	case f.Attributes:
+		return tag
+	case !f.CoNLLU && f.tabs:
+		return text + "\t" + tag
+	case !f.CoNLLU:
+		return text + " " + tag
+	}
+	if gold := fields[CoNLLUTag]; gold != CoNLLUNothing {
+		fields[conlluMore] = strings.TrimPrefix(fields[conlluMore]+"|"+goldMark+gold, CoNLLUNothing+"|")
+	}
+	fields[CoNLLUTag] = tag
+	return strings.Join(fields, "\t")
+}
+
+// SplitAttribute reads NAME, or NAME:VALUE, in which a colon and a backslash of the name
+// stand behind a backslash. buffer has room for the name where it has any of these.
+func SplitAttribute(field string, buffer []byte) (name []byte, value float64, problem string) {
+	name = buffer[:0]
+	for i := 0; i < len(field); i++ {
+		switch c := field[i]; {
+		case c == '\\' && i+1 < len(field) && (field[i+1] == ':' || field[i+1] == '\\'):
+			i++
+			name = append(name, field[i])
+		case c == ':':
+			x, err := numeric.ParseDecimal(field[i+1:])
+			if err != nil {
+				return name, 0, fmt.Sprintf("attribute %q: want NAME or NAME:NUMBER, and a backslash before a colon of the "+
+					"name", option.Short(field))
+			}
+			return name, x, TooLarge(x)
+		default:
+			name = append(name, c)
+		}
+	}
+	return name, 1, ""
+}
+
+// longestSuffix is how many letters at the end of a word make an attribute: endings such
+// as -s, -ed, -ing, -tion tell of its part of speech.
+const longestSuffix = 4
+
+// around are the tokens whose word, shape and columns a token has as attributes.
+var around = []struct {
+	offset int
+	prefix string
+}{{0, ""}, {-1, "before:"}, {1, "after:"}}
+
+// ColumnAttributes gives the attributes that are made of a token in columns: its word and those of its neighbours
+// without case, their shapes, their further columns, the endings of the word, and whether it is the first or the
+// last.
+func ColumnAttributes(s *Sentence, i int, emit func(name []byte, value float64)) {
+	var name []byte
+	put := func(parts ...string) {
+		name = name[:0]
+		for _, p := range parts {
+			name = append(name, p...)
+		}
+		emit(name, 1)
+	}
+	for _, a := range around {
+		j := i + a.offset
+		switch {
+		case j < 0:
+			put("first")
+			continue
+		case j >= len(s.Tokens):
+			put("last")
+			continue
+		}
+		fields := s.Tokens[j]
+		put(a.prefix, "word=", strings.ToLower(fields[0]))
+		put(a.prefix, "shape=", Shape(fields[0]))
+		for c := 1; c < len(fields); c++ {
+			put(a.prefix, "column ", strconv.Itoa(c+1), "=", strings.Trim(fields[c], Blanks))
+		}
+	}
+	word := strings.ToLower(s.Tokens[i][0])
+	at := len(word)
+	for n := 1; n <= longestSuffix && at > 0; n++ {
+		_, size := utf8.DecodeLastRuneInString(word[:at])
+		if at -= size; at > 0 { // the whole word is an attribute already
+			put("ending=", word[at:])
+		}
+	}
+}
+
+// Shape writes a word with X for capitals, x for other letters, 0 for digits and the other
+// characters as they are, each run of one kind as one.
+func Shape(word string) string {
+	var b strings.Builder
+	last := rune(-1)
+	for _, c := range word {
+		switch {
+		case unicode.IsUpper(c):
+			c = 'X'
+		case unicode.IsLetter(c):
+			c = 'x'
+		case unicode.IsDigit(c):
+			c = '0'
+		}
+		if c != last {
+			b.WriteRune(c)
+		}
+		last = c
+	}
+	return b.String()
+}
+
+// TooLarge says what is wrong with a feature that is finite and yet too large to work with, and what to do; "" for all
+// others.
+func TooLarge(v float64) string {
+	if math.Abs(v) <= numeric.Largest || math.IsInf(v, 0) || math.IsNaN(v) {
+		return ""
+	}
+	return fmt.Sprintf("feature is %v, want 0, or a magnitude of %s; rescale the features, for example to a standard "+
+		"deviation of 1", v, numeric.Range)
+}
