@@ -40,7 +40,8 @@ func parseMap(path string, data []byte, file *fileio.Mapping) (*featureMap, erro
 	for i := 0; i < h.Count && h.Code() != "u1"; i++ {
 		if x := number(raw[h.Size*h.Place(i):]); float32(x)-float32(x) != 0 {
 			return nil, option.At(path, 0, npy.IndexText(h.Shape, i),
-				"rescale features that are larger, for example to a standard deviation of 1", "is %v, want a finite number of single precision", x)
+				"rescale features that are larger, for example to a standard deviation of 1",
+				"is %v, want a finite number of single precision", x)
 		}
 	}
 	return &featureMap{path, h.Shape[0], h.Shape[1], h.Shape[2], &storedCells{file, raw, h, number, h.Shape[2]}}, nil

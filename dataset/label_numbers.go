@@ -222,7 +222,8 @@ func (l *loader) readNames(all map[int]labelCounts, told bool) {
 			x, known := slices.BinarySearch(names, y)
 			if n.labels[s] = int32(x); !known {
 				l.fail(n.place(option.At("", 0, "", "learn from labels that have it, too",
-					"label is %d, want %s (unobserved) or a state of the model: %s", y, n.hides, option.FirstFew(labelTextsOf(names))), s))
+					"label is %d, want %s (unobserved) or a state of the model: %s", y, n.hides,
+					option.FirstFew(labelTextsOf(names))), s))
 				break
 			}
 		}

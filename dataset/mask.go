@@ -73,7 +73,8 @@ func (o *Options) compareMask(m *Manifest, path string, set *Set) []error {
 		return maps.Equal(setOf(s.Forbidden), setOf(t.Forbidden))
 	}) {
 		list = append(list, option.At(path, 0, "",
-			"the model's mask holds, not this one: make the two agree, or learn without an initial model", "what it forbids is not what the model forbids"))
+			"the model's mask holds, not this one: make the two agree, or learn without an initial model",
+			"what it forbids is not what the model forbids"))
 	}
 	if o.Learning {
 		return list

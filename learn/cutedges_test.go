@@ -106,7 +106,8 @@ func TestCutEdgesHavePlaces(t *testing.T) {
 			t.Errorf("place %d of %d is that of edge %d, seen from %d blocks", place, u.cutEdges.count, seen[0], seen[1])
 		}
 	}
-	if want := int(math.Round(partition.CutShare(part.Graph, part.Of) * float64(part.Graph.NumEdges()))); len(at) != want || u.cutEdges.count != want || want == 0 {
+	share := partition.CutShare(part.Graph, part.Of) * float64(part.Graph.NumEdges())
+	if want := int(math.Round(share)); len(at) != want || u.cutEdges.count != want || want == 0 {
 		t.Errorf("%d places are used, %d edges have one, want %d", len(at), u.cutEdges.count, want)
 	}
 }

@@ -26,8 +26,8 @@ func truncatedAt(p Problem, sweeps int, weights []float64) (value float64, gradi
 	return l.objective.Evaluate(context.Background(), gradient, append([]float64(nil), weights...)), gradient
 }
 
-// TestTruncatedSlopes compares gradients with differences, and values with the beliefs that a Predictor makes of as many
-// sweeps, for every kind of problem, of counting numbers, and for few and many sweeps.
+// TestTruncatedSlopes compares gradients with differences, and values with the beliefs that a Predictor makes of as
+// many sweeps, for every kind of problem, of counting numbers, and for few and many sweeps.
 func TestTruncatedSlopes(t *testing.T) {
 	all := problems(t)
 	for name, p := range symmetricProblems(t) {

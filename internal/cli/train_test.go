@@ -221,8 +221,10 @@ func TestTruncated(t *testing.T) {
 	folder := t.TempDir()
 	first, run := filepath.Join(folder, "first"), filepath.Join(folder, "run")
 	mustRun(t, "train", gridData(t), "-o", first, "-q", noReport)
-	mustRun(t, "train", gridData(t), "-o", run, "--init", first, "--method", "truncated:3", "--max-passes", "2", "-q", noReport)
-	again := mustRun(t, "train", run, "--resume", "--max-passes", "500", "-q", noReport, "--json").object(t, "method", "status")
+	mustRun(t, "train", gridData(t), "-o", run, "--init", first, "--method", "truncated:3", "--max-passes", "2",
+		"-q", noReport)
+	resumed := mustRun(t, "train", run, "--resume", "--max-passes", "500", "-q", noReport, "--json")
+	again := resumed.object(t, "method", "status")
 	if again["method"] != "truncated:3" || again["status"] != "stationary_point" {
 		t.Errorf("resumed: %v", again)
 	}

@@ -131,7 +131,8 @@ func (f *Format) advice(p *Peek) string {
 		layout += ", skiprows=1"
 	}
 	stem := strings.TrimSuffix(filepath.Base(p.path), filepath.Ext(p.path))
-	return strings.NewReplacer("FILE", printable.Word(p.path), "STEM", printable.Word(stem), "KIND", strings.TrimPrefix(p.extension, "."), "MARK", mark, "LAYOUT", layout,
+	return strings.NewReplacer("FILE", printable.Word(p.path), "STEM", printable.Word(stem), "KIND",
+		strings.TrimPrefix(p.extension, "."), "MARK", mark, "LAYOUT", layout,
 		"ENCODING", cmp.Or(encodingOf([]byte(p.start)), "UTF-8")).Replace(f.how)
 }
 

@@ -222,15 +222,18 @@ func hostileInputs() map[string]hostile {
 
 		"evidence of much": {
 			map[string]string{"x.uai": "MARKOV\n2\n2 2\n0\n", "x.uai.evid": "2000000000 0 1 2 3\n", "y.evid": "1 2000000000 1\n"},
-			"infer $DIR/x.uai --evidence $DIR/x.uai.evid\ninfer $DIR/x.uai --evidence $DIR/y.evid\nsample $DIR/x.uai --evidence $DIR/y.evid -o $OUT.npz",
+			"infer $DIR/x.uai --evidence $DIR/x.uai.evid\ninfer $DIR/x.uai --evidence $DIR/y.evid\n" +
+				"sample $DIR/x.uai --evidence $DIR/y.evid -o $OUT.npz",
 			[]string{".evid:1"},
 		},
 		"one table for many edges": {
-			map[string]string{"x.npz": string(npz(manyEdges()...))}, "info $DIR/x.npz $MEMORY\ninfer $DIR/x.npz $MEMORY\nsample $DIR/x.npz -o $OUT.npz $MEMORY", []string{"x.npz:theta_uv", "x.npz"},
+			map[string]string{"x.npz": string(npz(manyEdges()...))}, "info $DIR/x.npz $MEMORY\ninfer $DIR/x.npz $MEMORY\n" +
+				"sample $DIR/x.npz -o $OUT.npz $MEMORY", []string{"x.npz:theta_uv", "x.npz"},
 		},
 		"a model without weights of edges": {
 			map[string]string{"m.safetensors": modelOf(60000), "d/bad.npz": with(arrays{"labels": {}, "states": {}, "edge_features": {}})["bad.npz"]},
-			"info $DIR/m.safetensors\ncheck $DIR/m.safetensors\npredict $DIR/d -m $DIR/m.safetensors -o $OUT $MEMORY\nsample $DIR/d -m $DIR/m.safetensors -o $OUT $MEMORY\ncheck $DIR/d -m $DIR/m.safetensors $MEMORY",
+			"info $DIR/m.safetensors\ncheck $DIR/m.safetensors\npredict $DIR/d -m $DIR/m.safetensors -o $OUT $MEMORY\n" +
+				"sample $DIR/d -m $DIR/m.safetensors -o $OUT $MEMORY\ncheck $DIR/d -m $DIR/m.safetensors $MEMORY",
 			[]string{"--memory"},
 		},
 
@@ -395,17 +398,19 @@ func modelOf(states int) string {
 
 // irregular are commands that read a file, at $IT, by its name.
 var irregular = map[string]string{
-	"it.npz": "train $IT -o $OUT\ntrain good/grid -o $OUT --eval dev=$IT\npredict $IT -m good/run -o $OUT\neval $IT -m good/run\nsample $IT -o $OUT.npz\ninfer $IT\ninfo $IT\ncheck $IT",
+	"it.npz": "train $IT -o $OUT\ntrain good/grid -o $OUT --eval dev=$IT\npredict $IT -m good/run -o $OUT\n" +
+		"eval $IT -m good/run\nsample $IT -o $OUT.npz\ninfer $IT\ninfo $IT\ncheck $IT",
 	"it.txt": "train $IT -o $OUT\ncheck $IT\ntrain good/images -o $OUT --list $IT\ntrain good/grid -o $OUT --counting $IT\npredict good/grid -m good/run -o $OUT --counting $IT\n" +
 		"infer good/net.uai --counting $IT",
-	"it.nodes.tsv":                   "train $IT -o $OUT\ncheck $IT\ninfo $IT",
-	"d/dataset.json":                 "train d -o $OUT\ncheck d\ninfo d",
-	"d/1.npz":                        "train d -o $OUT\ncheck d\ninfo d",
-	"g/papers.edges.tsv":             "train g -o $OUT\ncheck g",
-	"i/labels/0.regions.txt":         "train i -o $OUT\ncheck i",
-	"i/images/0.jpg":                 "train i -o $OUT",
-	"i/features/0.npy":               "train i -o $OUT",
-	"it.safetensors":                 "train good/grid -o $OUT --init $IT\npredict good/grid -m $IT -o $OUT\neval good/grid -m $IT\ninfo $IT\ncheck $IT",
+	"it.nodes.tsv":           "train $IT -o $OUT\ncheck $IT\ninfo $IT",
+	"d/dataset.json":         "train d -o $OUT\ncheck d\ninfo d",
+	"d/1.npz":                "train d -o $OUT\ncheck d\ninfo d",
+	"g/papers.edges.tsv":     "train g -o $OUT\ncheck g",
+	"i/labels/0.regions.txt": "train i -o $OUT\ncheck i",
+	"i/images/0.jpg":         "train i -o $OUT",
+	"i/features/0.npy":       "train i -o $OUT",
+	"it.safetensors": "train good/grid -o $OUT --init $IT\npredict good/grid -m $IT -o $OUT\n" +
+		"eval good/grid -m $IT\ninfo $IT\ncheck $IT",
 	"it.uai":                         "infer $IT\nsample $IT -o $OUT.npz\ninfo $IT\ncheck $IT",
 	"it.evid":                        "infer good/net.uai --evidence $IT\nsample good/net.uai -o $OUT.npz --evidence $IT",
 	"r/config.json":                  "train r --resume\ntrain good/grid --resume -o r",
