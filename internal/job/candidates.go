@@ -176,15 +176,22 @@ func (p *Prepared) spend(spent time.Duration) {
 	}
 }
 
-// recallChoice takes what was chosen in the run that is resumed, if its configuration has come so far.
-func (p *Prepared) recallChoice(folder *Folder) error {
-	if folder == nil || !folder.Resume || p.choosing {
+// recallChoice takes what was chosen in the run that is resumed, if that had come so far.
+func (p *Prepared) recallChoice(ctx context.Context, folder *Folder) error {
+	if folder == nil || !folder.Resume {
 		return nil
 	}
 	var made *Choice
-	_, err := readRecord(folder.files.Path(choiceFile), &made)
-	if err == nil && made != nil {
+	if _, err := readRecord(folder.files.Path(choiceFile), &made); err != nil || made == nil {
+		return err
+	}
+	if !p.choosing {
 		p.recall(made)
+		return nil
+	}
+	own, err := p.chosen(ctx, made)
+	if err == nil {
+		*p = *own
 	}
 	return err
 }

@@ -92,7 +92,7 @@ func (p *Prepared) Train(ctx context.Context, folder *Folder, watch Watch) (*Res
 	}
 	own := *p
 	var run *run
-	err := own.recallChoice(folder)
+	err := own.recallChoice(ctx, folder)
 	if err == nil {
 		run, err = openRun(folder, &own, watch)
 	}
