@@ -5,5 +5,5 @@
 // counts every variable once, and each edge as much as its ends allow: convex too, and tighter. "trw" averages random
 // spanning forests: convex, and the tightest of these bounds. "near-bethe" has the convex numbers nearest to
 // those of "bethe", which is ordinary belief propagation: exact on forests, elsewhere without any
-// promise. A file gives numbers by hand.
+// promise. New takes numbers by hand.
 package counting

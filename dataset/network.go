@@ -11,8 +11,8 @@ import (
 )
 
 // networkFiles are what a network can be read from.
-const networkFiles = "give one file, .uai, .bif, or .npz of log potentials; of data a model makes " +
-	"networks in sample (-m)"
+const networkFiles = "give one file, .uai, .bif, or .npz of log potentials; for data and " +
+	"a model ask predict or sample (-m)"
 
 // IsNetwork reports whether a file is most probably a network with explicit tables.
 func IsNetwork(path string) bool { return formats.Look(path).Best().Kind == formats.KindNetwork }

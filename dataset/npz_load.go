@@ -13,6 +13,7 @@ import (
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/memory"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/parallel"
 )
 
@@ -89,9 +90,10 @@ func (l *npzLoader) expand(paths []string) (files []npzFile) {
 		switch {
 		case l.o.readsSamples() && formats.IsSamples(path):
 			read = l.openSamples
-		case l.o.Lattice+l.o.SampleWeights != "":
-			l.failAt(path, "", "among arrays give edges, or grid_shape, and sample_weights", "{lattice} and {sample-weights} "+
-				"are for tables of samples and alignments")
+		case l.o.Recipe == nil && l.o.Lattice+l.o.SampleWeights != "":
+			name := map[bool]string{true: "SampleWeights", false: "Lattice"}[l.o.Lattice == ""]
+			l.fail(option.Wrong(name, "it is for tables of samples and alignments; among the arrays of %s give edges, or "+
+				"grid_shape, and sample_weights", path))
 		case isArrayFolder(path):
 			folder, read = path, l.openArrayFolder
 		case strings.HasSuffix(path, ".npz"):

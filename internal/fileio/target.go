@@ -92,7 +92,11 @@ func follow(path string) string {
 			break
 		}
 		if !filepath.IsAbs(to) {
-			to = filepath.Join(filepath.Dir(path), to)
+			folder := filepath.Dir(path) // which may be a link, and .. is of where it leads
+			if real, err := filepath.EvalSymlinks(folder); err == nil {
+				folder = real
+			}
+			to = filepath.Join(folder, to)
 		}
 		path = to
 	}

@@ -264,7 +264,7 @@ func (p *Peek) isTokenTable() bool {
 		(strings.Contains(header, "word") || strings.Contains(header, "token"))
 }
 
-// Header is the first line.
+// header is the first line.
 func (p *Peek) header() string {
 	if len(p.lines) == 0 {
 		return ""

@@ -111,7 +111,7 @@ var CourseOptions = []string{"method", "step", "order", "blocks", "partition", "
 // keptOptions are all that a resumed run must keep: these too say what data and model are.
 var keptOptions = slices.Concat(CourseOptions, []string{"init", "kind", "states", "untied", "features",
 	"list", "edge-features", "bins", "neighbours", "superpixels", "observed", "hops",
-	"no-bias", "sample-weights", "statistics", "select-edges", "eval"})
+	"no-bias", "sample-weights", "lattice", "statistics", "select-edges", "eval"})
 
 // IsRunFolder reports whether a path is the folder of a training.
 func IsRunFolder(path string) bool {

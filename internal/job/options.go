@@ -99,14 +99,18 @@ func (o Options) Resolved() (Options, error) {
 	return o, o.settle()
 }
 
+// mostSweeps bounds K of truncated:K: all of the states on the way are kept.
+const mostSweeps = 10_000
+
 // withDefaults puts defaults in the place of zeros.
 func (o Options) withDefaults() (Options, error) {
 	if method, sweeps, _ := strings.Cut(string(o.Method), ":"); method == string(learn.Truncated) {
 		if o.InnerSweeps != 0 {
 			return o, usagef("{inner-sweeps} does not go with {method=%s}: truncated:K makes K sweeps", o.Method)
 		}
-		if o.InnerSweeps, _ = strconv.Atoi(sweeps); o.InnerSweeps < 1 {
-			return o, usagef("{method=%s}: want a number of sweeps of at least 1, such as truncated:10", o.Method)
+		var err error
+		if o.InnerSweeps, err = strconv.Atoi(sweeps); err != nil || o.InnerSweeps < 1 || o.InnerSweeps > mostSweeps {
+			return o, usagef("{method=%s}: want from 1 to %d sweeps, such as truncated:10", o.Method, mostSweeps)
 		}
 		o.Method = learn.Truncated
 	}
