@@ -114,7 +114,8 @@ func TestSamplesMistakes(t *testing.T) {
 	_, err = Open(t.Context(), []string{writeText(t, "s.csv", "a,b\n0,1\n1,0\n")}, o)
 	wantError(t, err, `"w" is no column of`)
 	o.SampleWeights = ""
-	for _, o.Lattice = range []string{"1x3", "1x2:periodic", "1x2x1", "-1x-2", "1x2:torus"} {
+	for _, o.Lattice = range []string{"1x3", "1x2:periodic", "1x2x1", "-1x-2", "1x2:torus",
+		"3x6148914691236517206"} { // whose product overflows to 2
 		_, err = Open(t.Context(), []string{writeText(t, "s.csv", "a,b\n0,1\n1,0\n")}, o)
 		wantError(t, err, "Lattice: ", "with a node for each of 2 columns")
 	}

@@ -160,6 +160,20 @@ func TestTargetReplaces(t *testing.T) {
 	wantEntries(t, folder, 4)
 }
 
+// TestTargetBelowLink: a relative link is followed from the folder that it really lies in.
+func TestTargetBelowLink(t *testing.T) {
+	folder := t.TempDir()
+	inner := filepath.Join(folder, "real", "run")
+	oracle.OK(t, os.MkdirAll(inner, 0o755))
+	model := put(t, filepath.Join(folder, "real", "model"), "old")
+	if os.Symlink(inner, filepath.Join(folder, "run")) != nil ||
+		os.Symlink("../model", filepath.Join(inner, "out")) != nil {
+		t.Skip("skipped: the file system has no symbolic links; the test runs where links can be made")
+	}
+	oracle.OK(t, (Target{filepath.Join(folder, "run", "out"), Always}).Write(text("new", nil)))
+	wantText(t, model, "new")
+}
+
 // TestTargetErrors name the file, not where it is being made.
 func TestTargetErrors(t *testing.T) {
 	folder := t.TempDir()
