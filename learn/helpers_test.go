@@ -267,3 +267,16 @@ func blockLearner(t *testing.T, p *Problem) *learner {
 	t.Cleanup(l.pool.Close)
 	return l
 }
+
+// drawnClassWeights are weights of the states of all node types, from 0.2 to 2.2.
+func drawnClassWeights(p Problem) (weights [][]float64) {
+	rng := source(9)
+	for _, kind := range p.Model.Schema.NodeTypes {
+		omega := make([]float64, len(kind.States))
+		for i := range omega {
+			omega[i] = 0.2 + 2*rng.Float64()
+		}
+		weights = append(weights, omega)
+	}
+	return weights
+}

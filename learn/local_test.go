@@ -142,14 +142,7 @@ func TestLocalObjectivesByDefinition(t *testing.T) {
 		for _, method := range localMethods {
 			for _, weighted := range []bool{false, true} {
 				if weighted {
-					rng := source(9)
-					for _, kind := range p.Model.Schema.NodeTypes {
-						omega := make([]float64, len(kind.States))
-						for i := range omega {
-							omega[i] = 0.2 + 2*rng.Float64()
-						}
-						p.ClassWeights = append(p.ClassWeights, omega)
-					}
+					p.ClassWeights = drawnClassWeights(p)
 				}
 				where := fmt.Sprintf("%s, %s, class weights %v", name, method, weighted)
 				w := p.randomWeights(4, 0.7)

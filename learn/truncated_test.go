@@ -46,14 +46,7 @@ func TestTruncatedSlopes(t *testing.T) {
 		for counts := range countings {
 			p := p.with(counts)
 			if counts == "trw" {
-				rng := source(9)
-				for _, kind := range p.Model.Schema.NodeTypes {
-					omega := make([]float64, len(kind.States))
-					for i := range omega {
-						omega[i] = 0.2 + 2*rng.Float64()
-					}
-					p.ClassWeights = append(p.ClassWeights, omega)
-				}
+				p.ClassWeights = drawnClassWeights(p)
 			}
 			for _, sweeps := range []int{1, 2, 7} {
 				where, w := fmt.Sprintf("%s, %s, sweeps %d", name, counts, sweeps), p.randomWeights(4, 0.7)

@@ -217,7 +217,7 @@ func (o *Objective) Bytes(in *crf.Instance) float64 {
 		return bytes + double*tables + place*elements
 	case Truncated: // potentials three times
 		return bytes + 2*double*(nodes+tables) + double*min(all, tables*float64(max(1, o.nets[in].Counting.Classes))) +
-			place*elements + float64(o.Sweeps+2)*float64(o.nets[in].Bytes())
+			place*elements + (float64(o.Sweeps)+2)*float64(o.nets[in].Bytes())
 	}
 	most := 0
 	for s := range int32(in.Graph.NumNodes()) {

@@ -53,8 +53,9 @@ func (t *truncated) Add(ctx context.Context, gradient []float64, m *crf.Model, i
 	if err != nil || ctx.Err() != nil {
 		return math.NaN()
 	}
-	t.slope.LogMessage = make([]float64, len(st.LogMessage))
-	t.slope.LogBelief = make([]float64, len(st.LogBelief))
+	t.slope.Fit(net)
+	clear(t.slope.LogMessage)
+	clear(t.slope.LogBelief)
 	for i, labels := range in.Samples() {
 		for s, y := range labels {
 			if y == crf.Unobserved {
@@ -70,7 +71,9 @@ func (t *truncated) Add(ctx context.Context, gradient []float64, m *crf.Model, i
 		return value
 	}
 	t.theta.Ground(m, in, whole)
-	t.nodes, t.tables = make([]float64, len(t.theta.Node)), make([]float64, len(t.theta.Table))
+	t.nodes, t.tables = numeric.Resize(t.nodes, len(t.theta.Node)), numeric.Resize(t.tables, len(t.theta.Table))
+	clear(t.nodes)
+	clear(t.tables)
 	for k := t.objective.Sweeps - 1; k >= 0 && ctx.Err() == nil; k-- {
 		t.undo(net, whole, k)
 	}
