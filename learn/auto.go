@@ -115,11 +115,11 @@ func (a *auto) State() any {
 func (a *auto) Step(theta, gradient []float64) float64 {
 	e := a.incremental
 	if e.visits == 0 {
-		a.measure()
+		a.takeMeanBeliefs()
 		copy(a.startWeights, theta)
 		a.startValue = a.run.progress.FirstObjective
 		if !a.run.bounded { // nothing would tell that visits have led astray
-			a.restart(theta, a.startWeights, a.startValue, false)
+			a.beginDescent(theta, a.startWeights, a.startValue, false)
 			return 0
 		}
 		e.begin(theta)
@@ -130,14 +130,14 @@ func (a *auto) Step(theta, gradient []float64) float64 {
 		theta[j] = e.mean[j] - d
 	}
 	if e.visits%a.run.perPass() == 0 && !e.leads() {
-		a.restart(theta, a.startWeights, a.startValue, true)
+		a.beginDescent(theta, a.startWeights, a.startValue, true)
 	}
 	return 1
 }
 
 // advance moves weights that were accepted, and returns the size of the step.
 func (a *auto) advance(theta, gradient []float64) (size float64) {
-	a.measure()
+	a.takeMeanBeliefs()
 	if a.descent.dampsSteps() {
 		return a.descent.try(theta)
 	}
@@ -151,9 +151,9 @@ func (a *auto) advance(theta, gradient []float64) (size float64) {
 	return a.descent.advance(theta, gradient)
 }
 
-// measure takes π from the beliefs of the moment. A state that they have given up
+// takeMeanBeliefs takes π from the beliefs of the moment. A state that they have given up
 // would look free to move at no curvature; if it occurs in the labels, it is not.
-func (a *auto) measure() {
+func (a *auto) takeMeanBeliefs() {
 	a.run.meanBeliefs(a.beliefs)
 	at := 0
 	for _, span := range a.spans {
@@ -168,8 +168,8 @@ func (a *auto) measure() {
 	}
 }
 
-// restart starts descent on the line from start, where F is value, to theta, to which visits have led, or not.
-func (a *auto) restart(theta, start []float64, value float64, fromVisits bool) {
+// beginDescent starts it on the line from start, where F is value, to theta, to which visits have led, or not.
+func (a *auto) beginDescent(theta, start []float64, value float64, fromVisits bool) {
 	a.curvature.Reset(1)
 	a.descent.begin(theta, start, value, fromVisits)
 }

@@ -34,6 +34,10 @@ import (
 func (l *learner) entropyAt() int { return l.stride - 1 }
 func (l *learner) boundAt() int   { return l.stride - 2 }
 
+// entropy and boundPart are the sums of these over all contributions.
+func (l *learner) entropy() float64   { return l.moments[len(l.moments)-1] }
+func (l *learner) boundPart() float64 { return l.moments[len(l.moments)-2] }
+
 // referenceLabels returns the labelling y of an instance: the first sample without hidden labels, or else the first
 // with its hidden labels taken for state 0, which does where nothing is forbidden; nil where there is none.
 func referenceLabels(in *crf.Instance, masked bool) []int32 {
@@ -68,7 +72,7 @@ func (l *learner) splitAtOnce(u *unit, block int) bool {
 // consistent beliefs for the gradient.
 func (l *learner) upperBound() (float64, error) {
 	theta := l.model.Weights
-	value := l.problem.L2/2*simd.Dot(theta, theta) + l.moments[len(l.moments)-2]
+	value := l.problem.L2/2*simd.Dot(theta, theta) + l.boundPart()
 	if &l.reference[0] != &l.data[0] {
 		for i, x := range theta {
 			value += x * (l.reference[i] - l.data[i])
@@ -176,9 +180,12 @@ func (w *worker) freeEnergies(u *unit, block *partition.Block, lo int, beliefs [
 //
 //	L* = max_τ Σ c H(τ) − ‖Mτ − w̄‖²/(2 l2)
 //
-// any τ gives one. So does a mixture of any share β of τ with the labels, of which all are
+// any τ gives one. So does a mixture of any share β of τ with labels, where all of them are
 // known: their entropy and residual are zero, and entropy is concave.
-func lowerBound(entropy, square, l2 float64) float64 {
+func lowerBound(entropy, square, l2 float64, labels bool) float64 {
+	if !labels {
+		return entropy - square/(2*l2)
+	}
 	if !(entropy > 0) {
 		return 0
 	}
@@ -195,15 +202,16 @@ func lowerBound(entropy, square, l2 float64) float64 {
 // raiseLowerBound takes the bound of consistent beliefs, if it is the highest so far. Where F is above that of the
 // start nothing bounds the weights, and with huge ones rounding may leave an entropy that no beliefs have.
 func (l *learner) raiseLowerBound() {
-	if p := &l.progress; !l.certified || !math.IsNaN(p.FirstObjective) && !(p.Upper <= p.FirstObjective+l.slack()) {
+	p := &l.progress
+	if !l.certified || !math.IsNaN(p.FirstObjective) && !(p.Upper <= p.FirstObjective+l.slack()) {
 		return
 	}
 	square := 0.0
 	for i, x := range l.total {
 		square += (x - l.data[i]) * (x - l.data[i])
 	}
-	if bound := lowerBound(l.moments[len(l.moments)-1], square, l.problem.L2); bound > l.progress.Lower {
-		l.progress.Lower = bound
+	if bound := lowerBound(l.entropy(), square, l.problem.L2, l.problem.Statistics == nil); bound > p.Lower {
+		p.Lower = bound
 	}
 }
 
@@ -212,7 +220,7 @@ func (l *learner) raiseLowerBound() {
 // without a regulariser, where nothing but 0 bounds the objective from below.
 func (l *learner) suboptimality() float64 {
 	if p := &l.progress; l.certified && l.problem.L2 > 0 {
-		return max(0, p.Upper-p.Lower) + roundingShare*(math.Abs(p.Upper)+p.Lower)
+		return max(0, p.Upper-p.Lower) + roundingShare*(math.Abs(p.Upper)+math.Abs(p.Lower))
 	}
 	return math.NaN()
 }

@@ -274,15 +274,18 @@ func (l *learner) claimOrGoOn() (done bool, err error) {
 	if err := l.record(l.checkEvent()); err != nil {
 		return false, err
 	}
-	if l.missing() == "" {
+	if l.whyNotConverged() == "" {
 		p.Status, p.Reason = stationary(l.convex), l.claim()
 		return true, l.checkpoint()
 	}
 	p.FailedChecks++
 	l.refreshed()
-	if l.descends() {
+	switch {
+	case l.descends():
 		p.Accepted = p.Pass
 		l.auto.advance(l.model.Weights, l.gradient)
+	case l.auto != nil: // the check has visited every block at these weights
+		l.auto.incremental.begin(l.model.Weights)
 	}
 	return false, nil
 }
@@ -305,7 +308,7 @@ func (l *learner) endRun() (done bool, err error) {
 		}
 		return true, l.record(l.checkEvent())
 	}
-	missing := l.missing()
+	missing := l.whyNotConverged()
 	if missing == "" && p.Status.limited() && l.convex {
 		p.Reason += "; all is within the tolerances, and a few passes more would claim convergence"
 	}
@@ -325,9 +328,9 @@ func (l *learner) refreshed() {
 	}
 }
 
-// missing says what keeps the run, whose weights were checked, from being converged, with
-// what would help; "" where nothing does.
-func (l *learner) missing() string {
+// whyNotConverged says what keeps the run, whose weights were checked, from being converged, with what would help. The
+// run claims convergence if and only if this is empty.
+func (l *learner) whyNotConverged() string {
 	c, p, pass := &l.progress.Check, &l.progress, &l.progress.Pass
 	scale := 1 + math.Abs(p.Objective)
 	switch sub, unknown := l.suboptimality(), l.unknownOfClamped(); {

@@ -141,7 +141,7 @@ func TestWhatIsMissing(t *testing.T) {
 		l.progress.FirstNorm, l.progress.Objective, l.progress.Upper, l.progress.GradientNorm = 100, 100, 100, tc.norm
 		l.progress.Check = checkProgress{Purpose: checkConvergence, Certain: true, Left: tc.left}
 		l.progress.Pass.Gap = tc.gap * 101
-		if got := l.missing(); tc.missing == "" && got != "" || !strings.HasPrefix(got, tc.missing) {
+		if got := l.whyNotConverged(); tc.missing == "" && got != "" || !strings.HasPrefix(got, tc.missing) {
 			t.Errorf("norm %v, unknown %v, gap %v: %q is missing, want %q", tc.norm, tc.left, tc.gap, got, tc.missing)
 		}
 	}

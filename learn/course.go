@@ -22,10 +22,14 @@ type course struct {
 // planCourse has the model itself: allocate makes a copy of it.
 func planCourse(p *Problem, s *Settings) course {
 	unknown := math.NaN()
-	return course{
+	c := course{
 		problem: p, settings: s, model: p.Model,
 		progress: progress{FirstNorm: unknown, FirstObjective: unknown, BestValue: unknown, Upper: unknown},
 	}
+	if p.Statistics != nil {
+		c.progress.Lower = math.Inf(-1)
+	}
+	return c
 }
 
 func (c *course) allocate() { c.model = c.model.Clone() }

@@ -111,13 +111,8 @@ func (d *descent) dampsSteps() bool { return d.run.isSmall() && d.run.response.D
 // begin starts descent: theta are the first weights to be judged, against those of start, where F is value. Those to
 // which visits have led have no messages to go back to: both begin anew where visits have led astray.
 func (d *descent) begin(theta, start []float64, value float64, fromVisits bool) {
-	least := math.Inf(1) // of accepted weights, and none is accepted yet
-	if d.began {
-		least = d.least
-	}
-	d.descentProgress = descentProgress{began: true, fromVisits: fromVisits, value: value, least: least,
-		originPoint: d.originPoint, lowestPoint: d.lowestPoint,
-		lastValue: math.NaN(), firstAlpha: 1, stepDamping: 1, dampingGrowth: 2}
+	d.descentProgress = descentProgress{began: true, fromVisits: fromVisits, value: value, lastValue: math.NaN(),
+		least: math.Inf(1), firstAlpha: 1, stepDamping: 1, dampingGrowth: 2} // no weights are accepted yet
 	d.run.progress.Point = d.originPoint
 	copy(d.origin, start)
 	for i, x := range theta {
@@ -128,7 +123,7 @@ func (d *descent) begin(theta, start []float64, value float64, fromVisits bool) 
 	} else {
 		d.lastValue = value // messages are those of this value
 	}
-	if d.run.makeCopies(); !fromVisits {
+	if !fromVisits {
 		d.run.saveMessages()
 	}
 }

@@ -26,8 +26,23 @@
 //
 // Instances are worked on together: an iteration updates the same block of every instance.
 //
-// A sweep sends the messages of all edges once, a pass visits all blocks once. What options, results and events have as
-// passes are sweeps, those of checks and gradients (Result.GradientPasses) alike.
+// # Where to find it
+//
+// Numbers of equations, such as (8), are those of docs/explanation/equations.md, not of the paper.
+//
+//	run, iterate        fit.go      the loop, and one iteration of Algorithm 2
+//	pick                fit.go      selects the block
+//	visitBlocks         visit.go    grounds and sweeps it, by internal/bp
+//	takeResult          visit.go    replaces its contribution; addParts (parts.go) adds that to the gradient
+//	step                fit.go      moves the weights by a StepRule (step.go); auto.go is the default one
+//	visitInPass         pass.go     a whole pass at held weights, for checks and descent
+//	descent.judge       descent.go  accepts or refuses a step of descent
+//	decide              check.go    ends a check; whyNotConverged says whether convergence is claimed
+//
+// A *sweep* sends the messages of all edges of a block, or of the network, once. A *visit* makes sweeps over one block.
+// A *pass* of visits comes to every block once; in a *whole pass* weights are held meanwhile. A *check* is whole passes
+// that decide a claim. What options, results and events count as passes are sweeps of the whole network, those of checks
+// alike; Result.GradientPasses are gradients of it.
 //
 // # Baselines
 //

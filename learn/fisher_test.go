@@ -27,7 +27,7 @@ func TestFisherIsExactWithoutEdges(t *testing.T) {
 	e.l.auto = rule
 	oracle.OK(t, rule.Start(StepProblem{Model: e.l.model, L2: e.l.problem.L2, Variables: e.l.variables, run: e.l}))
 	clear(rule.labels) // beliefs alone: uniform
-	rule.measure()
+	rule.takeMeanBeliefs()
 	rule.apply(product, product)
 	for i, x := range product {
 		if !(math.Abs(x-direction[i]) <= allowed*(1+math.Abs(x))) {

@@ -63,7 +63,7 @@ type progress struct {
 	Objective      float64
 	GradientNorm   float64
 	Upper          float64 // F, NaN where blocks were visited at different weights
-	Lower          float64 // bound of the smallest objective, at first 0: that of known labels is not negative
+	Lower          float64 // bound of the smallest objective, at first that of known labels, 0, or of means, −∞
 	SmallPromises  int     // steps in a row that promised little, and
 	Promised       float64 // the most that one did
 	Point          point   // of the weights at hand
@@ -80,8 +80,8 @@ type progress struct {
 	MessageDamping float64
 	Circling       circling
 
-	Pass     wholePass
-	Accepted wholePass // what the pass found that accepted the origin of descent's line
+	Pass     passState
+	Accepted passState // what the pass found that accepted the origin of descent's line
 	Check    checkProgress
 	Status   Status
 	Reason   string
@@ -485,8 +485,12 @@ func (l *learner) judgePass(block int) error {
 
 // belowZero reports a running objective that no true one can have: with every label observed the labelling itself,
 // whose entropy is zero, is feasible in the free energy (2), so that L ≥ 0. Stale beliefs lead there where steps are so
-// long that a block's beliefs never see the weights they are used with.
+// long that a block's beliefs never see the weights they are used with. Means that were given may be those of no
+// distribution, and L of any value.
 func (l *learner) belowZero(objective float64) bool {
+	if l.problem.Statistics != nil {
+		return false
+	}
 	for _, u := range l.units {
 		if u.weight < 0 {
 			return false

@@ -135,3 +135,22 @@ func TestNoisyStatistics(t *testing.T) {
 		t.Error("means that chance does not explain are taken")
 	}
 }
+
+// TestMeansOfNoDistribution: sums that no distribution has may lead the objective below 0, and what is proved of it
+// holds all the same.
+func TestMeansOfNoDistribution(t *testing.T) {
+	p := randomProblem(t, 1, problemOptions{rows: 4, cols: 4, states: 2, nodeDim: 2, edgeDim: 1, l2: 1e-5})
+	s := must(Settings{}.resolve(&p))
+	l := must(newLearner(&p, &s))
+	p.Statistics = slices.Clone(l.data)
+	l.close()
+	p.Statistics[0] += 0.05
+	p.Statistics[2] -= 0.05
+	best := fit(t, p, Settings{RelativeTolerance: 1e-9})
+	for _, gap := range []float64{1e-1, 1e-3} {
+		r := fit(t, p, Settings{Gap: gap})
+		if low := r.Objective - r.Suboptimality; best.Status != Converged || !(low <= best.Objective+1e-6) {
+			t.Errorf("gap %v: %s, %v, proved to %v, the optimum is %v", gap, r.Status, r.Objective, r.Suboptimality, best.Objective)
+		}
+	}
+}

@@ -291,7 +291,7 @@ func (l *learner) estimate() (objective, norm float64) {
 		l.gradient[i] = g
 		norm += g * g
 	}
-	return product + l.moments[len(l.moments)-1] + l.problem.L2/2*square, math.Sqrt(norm)
+	return product + l.entropy() + l.problem.L2/2*square, math.Sqrt(norm)
 }
 
 func addTo(dst, x []float64) { simd.AddScaled(dst, x[:len(dst)], 1) }

@@ -2,7 +2,10 @@ package learn
 
 import (
 	"math"
+	"slices"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestEarlySteps: with a regulariser of 0.1 for each variable the first visit of one of 20
@@ -77,5 +80,33 @@ func TestVisitsThatLeadAstray(t *testing.T) {
 					name, scale, r.Status, r.Passes, r.Objective, want.Objective, want.Passes, r.Reason)
 			}
 		}
+	}
+}
+
+// TestRefusedClaimAmongVisits: a check visits every block at the weights of the moment, so that the visits which follow
+// it start from parts of the gradient that are all of these weights.
+func TestRefusedClaimAmongVisits(t *testing.T) {
+	p := randomProblem(t, 1, problemOptions{rows: 6, cols: 6, states: 3, nodeDim: 2, edgeDim: 1, l2: 1})
+	rule := &auto{}
+	s := must(Settings{Method: BBPL, Assign: blocksOf(6), Step: rule, GradientTolerance: 1e-9}.resolve(&p))
+	l := must(newLearner(&p, &s))
+	defer l.close()
+	for l.progress.Check.Active {
+		must(l.visitInPass())
+	}
+	for range 3 {
+		oracle.OK(t, l.iterate())
+	}
+	l.startCheck(checkConvergence)
+	for l.progress.Check.Active {
+		must(l.visitInPass())
+	}
+	e := rule.incremental
+	if !slices.Equal(e.mean, l.model.Weights) {
+		t.Errorf("the mean weights of visits are %v, those of the check %v", e.mean, l.model.Weights)
+	}
+	oracle.OK(t, l.iterate())
+	if l.descends() {
+		t.Error("descent has begun within a pass of visits")
 	}
 }

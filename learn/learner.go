@@ -159,7 +159,7 @@ func (l *learner) begin() error {
 	}
 	if err := s.Step.Start(StepProblem{
 		Model: l.model, L2: l.problem.L2, Variables: l.variables,
-		Objective: func() float64 { return l.progress.FirstObjective }, run: l,
+		Objective: func() float64 { return l.progress.Objective }, run: l,
 	}); err != nil {
 		return err
 	}
@@ -242,8 +242,9 @@ func (l *learner) mostBeliefs() int {
 }
 
 // measureWork finds what one sweep, and one gradient, over everything costs where it is
-// not cut. A message into a node is sent in one block, but a cut edge is grounded and
-// enters the gradient in two: visiting all blocks is more than one gradient.
+// not cut. In a whole pass a message into a node is sent in one block, but a cut edge is grounded and
+// enters the gradient in two: visiting all blocks is more than one gradient. Visits with a step send messages out of
+// their block as well, and so make more than one sweep in a pass.
 func (l *learner) measureWork() {
 	for _, u := range l.units {
 		for i := range u.partition.Blocks {

@@ -10,8 +10,8 @@ import (
 // whatever the messages lack, where the problem has them (guarantees.go, bound.go), and the gradient is that of
 // consistent beliefs. They decide a step of descent (descent.go), or what a check was asked (check.go).
 
-// wholePass is where such a pass stands, and what the last one has found.
-type wholePass struct {
+// passState is where such a pass stands, and what the last one has found.
+type passState struct {
 	Next int // of learner.whole
 	// Residual is the largest change of a log-message or log-belief in the first sweeps of the last pass, and Current
 	// that of the pass at work so far, seen in visit WorstAt.
@@ -24,14 +24,14 @@ type wholePass struct {
 }
 
 // see takes note of the largest change of a message in the first sweeps of a visit.
-func (w *wholePass) see(change float64) {
+func (w *passState) see(change float64) {
 	if !(change <= w.Current) {
 		w.Current, w.WorstAt = change, w.Next
 	}
 }
 
 // end is the end of the pass.
-func (w *wholePass) end() { w.Residual, w.Current, w.Next = w.Current, 0, 0 }
+func (w *passState) end() { w.Residual, w.Current, w.Next = w.Current, 0, 0 }
 
 const (
 	// wholeSweeps is how many sweeps a visit makes where weights are held for a whole pass: two need more gradients, and

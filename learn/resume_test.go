@@ -113,7 +113,7 @@ func TestResumeAfterInterruption(t *testing.T) {
 	for _, kind := range slices.Sorted(maps.Keys(all)) { // in one order, so that the same meet in every run
 		for _, name := range slices.Sorted(maps.Keys(runs)) {
 			p, s := all[kind], runs[name]
-			step := stepRules()[i/3%3]
+			step := stepRules()[i/3%len(stepRules())]
 			counting := []string{"convex", "trw", "bethe"}[i%3]
 			i++
 			run := interruptible{p.with(counting), func() Settings {

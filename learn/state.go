@@ -85,7 +85,7 @@ func (l *learner) restore(state *State) error {
 		}
 	}
 	ended := l.progress.Status.Stationary() && l.progress.SmallPromises < smallPromises
-	if !ended || l.missing() != "" {
+	if !ended || l.whyNotConverged() != "" {
 		l.goOn()
 	}
 	return l.source.UnmarshalBinary(in.Random)

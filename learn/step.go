@@ -17,13 +17,13 @@ type StepRule interface {
 	String() string
 	// Start is called before the first step of a run and forgets any run before.
 	Start(p StepProblem) error
-	// Step changes theta, given g = ∇L of (8), partly stale, and returns the size of the
+	// Step changes theta, given g = ∇L, of the objective (8), partly stale, and returns the size of the
 	// step: 0 says that weights stayed, so that messages which circle are damped more. It must not keep or change
 	// gradient.
 	Step(theta, gradient []float64) float64
-	// State returns a pointer to a struct, every field of which a resumed run must find as it
-	// was: int, float64, bool and string, []float64 of a length that is fixed after Start, and
-	// arrays of these, structs and pointers to structs. nil: there is nothing to keep.
+	// State returns a pointer to a struct that is a part of the rule, not a copy, since a resumed run reads into it. The
+	// run must find every field as it was: int, float64, bool and string, []float64 of a length that is fixed after
+	// Start, and arrays of these, structs and pointers to structs. nil: there is nothing to keep.
 	State() any
 	// Guarded reports that the rule takes bad steps back by itself, so that a larger
 	// objective on the way proves no divergence.
@@ -37,7 +37,8 @@ type StepProblem struct {
 	// Variables is the mean number of variables per sample. Fixed steps multiply
 	// ∇L/Variables, so that one α serves networks of all sizes.
 	Variables float64
-	// Objective returns the objective at the start of the run, as the first check has found it: F, where that bounds L.
+	// Objective returns the objective at the weights that Step is given, as the beliefs of the moment have it: L itself
+	// where messages have settled, and otherwise an estimate that may be off to either side.
 	Objective func() float64
 
 	run *learner // for automatic steps, which are a part of it
@@ -99,10 +100,12 @@ func (f *fixedStep) State() any { return nil }
 // gradients (Duchi, Hazan and Singer 2011), as the authors' code does.
 type adaGradStep struct {
 	unguarded
-	alpha   float64
-	scale   float64
-	squares []float64
+	adaGradState
+	alpha, scale float64
 }
+
+// adaGradState is what a resumed run goes on from.
+type adaGradState struct{ squares []float64 }
 
 // adaGradFloor keeps the first step of a coordinate without gradient finite.
 const adaGradFloor = 1e-12
@@ -128,4 +131,4 @@ func (r *adaGradStep) Step(theta, gradient []float64) float64 {
 }
 
 // State implements StepRule.
-func (r *adaGradStep) State() any { return &struct{ squares []float64 }{r.squares} }
+func (r *adaGradStep) State() any { return &r.adaGradState }

@@ -29,7 +29,7 @@ func (l *learner) separable() bool {
 	for _, in := range l.problem.Data {
 		least = min(least, in.Weight())
 	}
-	if l.problem.L2 > 0 || l.problem.ClassWeights != nil || !l.convex ||
+	if l.problem.L2 > 0 || l.problem.ClassWeights != nil || l.problem.Statistics != nil || !l.convex ||
 		!(l.progress.Objective*l.samples < least*math.Ln2) {
 		return false
 	}
