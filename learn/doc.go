@@ -41,8 +41,8 @@
 //
 // A *sweep* sends the messages of all edges of a block, or of the network, once. A *visit* makes sweeps over one block.
 // A *pass* of visits comes to every block once; in a *whole pass* weights are held meanwhile. A *check* is whole passes
-// that decide a claim. What options, results and events count as passes are sweeps of the whole network, those of checks
-// alike; Result.GradientPasses are gradients of it.
+// that decide a claim. What options, results and events count as passes are sweeps of the whole network, those of
+// checks alike; Result.GradientPasses are gradients of it.
 //
 // # Baselines
 //

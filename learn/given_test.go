@@ -150,7 +150,7 @@ func TestMeansOfNoDistribution(t *testing.T) {
 	for _, gap := range []float64{1e-1, 1e-3} {
 		r := fit(t, p, Settings{Gap: gap})
 		if low := r.Objective - r.Suboptimality; best.Status != Converged || !(low <= best.Objective+1e-6) {
-			t.Errorf("gap %v: %s, %v, proved to %v, the optimum is %v", gap, r.Status, r.Objective, r.Suboptimality, best.Objective)
+			t.Errorf("gap %v: %v, at least %v; the optimum is %v: %s", gap, r.Objective, low, best.Objective, best.Status)
 		}
 	}
 }
