@@ -126,12 +126,6 @@ func (l *learner) endCheckPass() (done bool, err error) {
 	return false, nil
 }
 
-// outOfTime reports that another pass of the check would end later than a run may.
-func (l *learner) outOfTime() bool {
-	longest := l.settings.longest()
-	return longest > 0 && l.seconds()+l.wholePassSeconds() >= longest
-}
-
 // startFinalCheck is for a run that a limit ended, at the weights that it ends with. What a longer run would go on
 // from is the state before the final check. A pass at these weights which a limit of time has cut short is its first.
 func (l *learner) startFinalCheck() error {
@@ -167,22 +161,6 @@ func (l *learner) takeAcceptedValues() {
 	p.Pass, p.Upper, p.Objective = p.Accepted, d.value, d.value
 	p.GradientNorm = math.Sqrt(simd.Dot(l.gradient, l.gradient))
 	p.Check = checkProgress{Active: true, Purpose: checkFinal, AtHand: true}
-}
-
-// savesInTime reports that a limit of time leaves a state. One that takes more than longestSave of the time there was
-// is left out, unless the settings ask for states: training is what the time is for.
-func (l *learner) savesInTime() bool {
-	return l.settings.CheckpointEvery > 0 || l.savingSeconds() <= longestSave*l.settings.MaxTime.Seconds()
-}
-
-// knowsAccepted reports that the pass which accepted the origin of descent's line has found all that a final check of
-// it would: so a limit of time ends a run at once. Small problems have the time to check.
-func (l *learner) knowsAccepted() bool {
-	if !l.convexNumbers || !l.descends() || !l.copies() || !l.auto.descent.onLine() {
-		return false // of other numbers a final check infers from scratch
-	}
-	d := l.auto.descent
-	return d.slope < 0 && (!l.bounded || d.lowestPoint == d.originPoint)
 }
 
 // settle brings messages to where they settle, where they are solved for.
