@@ -22,8 +22,10 @@ const (
 	edgesPotts    = "potts"
 	edgesBalanced = "balanced"
 	edgesMoments  = "moments"
-	noEdges       = edgesPotts + ":0"
 )
+
+// together learns edges with nodes, and noEdges leaves node features alone.
+var together, noEdges = edgeRule{name: edgesTogether}, edgeRule{name: edgesPotts}
 
 // edgeRule makes the weights of edges, on their constant feature, of a model of nodes. With potts, the strength is
 // the weight of equal states, of edges that weigh as much as the mean, and grows with what they weigh. With balanced,
@@ -87,6 +89,15 @@ func (r edgeRule) String() string {
 		text += "^" + strconv.FormatFloat(r.power, 'g', -1, 64)
 	}
 	return text
+}
+
+// MarshalText makes it the text of a candidate.
+func (r edgeRule) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// UnmarshalText reads that.
+func (r *edgeRule) UnmarshalText(text []byte) (err error) {
+	*r, err = parseEdges(string(text))
+	return err
 }
 
 // bare reports whether nodes have no features but a constant one.

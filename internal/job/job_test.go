@@ -309,17 +309,17 @@ func TestPrior(t *testing.T) {
 func TestFoldsOfLabels(t *testing.T) {
 	lone := chainsHiding(t, 1, []int{3, 7})
 	folds := prepare(t, Options{}, Task{Set: lone}).newSelection(Watch{})
-	oracle.OK(t, folds.divide(&view{lone.Instances, lone.Instances, nil}))
+	oracle.OK(t, folds.divide(lone.Instances, lone.Instances, nil))
 	held := make([]int, 12)
 	for k, f := range folds.folds {
 		for s, y := range f.data[0].Samples()[0] {
-			if out := f.held[0][s] != crf.Unobserved; out {
+			if out := f.Instances[0].Samples()[0][s] != crf.Unobserved; out {
 				held[s]++
 			} else if y != lone.Instances[0].Samples()[0][s] {
 				t.Errorf("fold %d: the label of node %d is %d", k, s, y)
 			}
-			if f.known[0][s] != y {
-				t.Errorf("fold %d: node %d is held at %d, learned from %d", k, s, f.known[0][s], y)
+			if f.Held[0][s] != y {
+				t.Errorf("fold %d: node %d is held at %d, learned from %d", k, s, f.Held[0][s], y)
 			}
 		}
 	}
