@@ -270,10 +270,11 @@ func (c *selection) compare(ctx context.Context) (finalists []*trial, err error)
 // little of how frequent classes are: edges that make neighbours alike would carry their chance frequencies from node
 // to node.
 func (c *selection) kinds(first bool) (kinds []Candidate) {
-	in, strength, even := c.raw[0], rounded(meanCoupling(c.raw[0]), 2), 0.
+	in, strength, even := c.raw[0], rounded(meanCoupling(c.raw[0])), 0.
 	alike, apart := edgeRule{name: edgesPotts, strength: strength}, edgeRule{name: edgesPotts, strength: -strength}
 	if c.p.mostHidden() && c.p.bare() {
-		alike, apart, even = edgeRule{name: edgesBalanced, strength: 1}, edgeRule{name: edgesBalanced, strength: -1}, evenPrior
+		alike, apart = edgeRule{name: edgesBalanced, strength: 1}, edgeRule{name: edgesBalanced, strength: -1}
+		even = evenPrior
 		kinds = append(kinds, Candidate{Edges: justified(in), Prior: even})
 	} else if first && !c.p.mostHidden() {
 		kinds = append(kinds, Candidate{Edges: together})
@@ -308,7 +309,7 @@ func (c *selection) climb(ctx context.Context, from Candidate, alone *trial) (*t
 	for i, idle := 0, 0; idle < len(moves) && !c.late(); i, idle = i+1, idle+1 {
 		by, next := moves[i%len(moves)], best.Candidate
 		size := math.Abs(next.Edges.strength) * by.strength
-		next.Prior, next.Edges.strength = next.Prior*by.prior, rounded(next.Edges.strength*by.strength, 2)
+		next.Prior, next.Edges.strength = next.Prior*by.prior, rounded(next.Edges.strength*by.strength)
 		if by.prior == 1 && !(size >= leastStrength && size <= mostStrength) ||
 			by.prior != 1 && (next.Prior < leastPrior || next.Prior > mostPrior || c.p.large()) {
 			continue

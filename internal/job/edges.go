@@ -117,7 +117,7 @@ func (p *Prepared) bare() bool {
 // beliefs would be far too sure if neighbours differ.
 func justified(in *crf.Instance) edgeRule {
 	const mostPower, mostOdds = 4, 2.5
-	return edgeRule{edgesBalanced, 1, rounded(min(mostPower, mostOdds/meanCoupling(in)), 2)}
+	return edgeRule{edgesBalanced, 1, rounded(min(mostPower, mostOdds/meanCoupling(in)))}
 }
 
 // meanCoupling is the mean of couplings; 0 without edges.

@@ -105,7 +105,8 @@ func (p *Prepared) compareScales(ctx context.Context, each *standardise.Map) (*C
 		each.Changed() < 2 || !p.suitScales() {
 		return nil, nil
 	}
-	alone := slices.DeleteFunc(withoutEdges(p.Set.Instances), func(in *crf.Instance) bool { return len(in.Samples()) == 0 })
+	alone := slices.DeleteFunc(withoutEdges(p.Set.Instances),
+		func(in *crf.Instance) bool { return len(in.Samples()) == 0 })
 	if ctx = context.WithoutCancel(ctx); o.MaxTime > 0 { // it takes seconds, and no folder is there to go on in
 		share, stop := context.WithTimeout(ctx, time.Duration(choiceShare*float64(o.MaxTime)))
 		defer stop()

@@ -130,15 +130,15 @@ func (c *selection) try(ctx context.Context, of Candidate) (*trial, error) {
 	if of.Scale != "" || !c.p.everyStateSeen() {
 		steps = 0 // of others labels cannot tell how sure beliefs may be
 	}
+	accuracy, best := 0., (*trial)(nil)
 	for _, g := range guesses {
 		if g.label == g.likeliest {
-			of.Accuracy += 1 / runfolder.Float(len(guesses))
+			accuracy += 1 / float64(len(guesses))
 		}
 	}
-	var best *trial
 	for i := -steps; i <= steps; i++ {
 		t := &trial{Candidate: of}
-		t.power = rounded(cmp.Or(of.Edges.power, 1)*math.Pow(math.Sqrt2, float64(i)), 2)
+		t.power = rounded(cmp.Or(of.Edges.power, 1)*math.Pow(math.Sqrt2, float64(i)))
 		for _, g := range guesses {
 			loss, surprise := g.tempered(t.power)
 			if t.losses = append(t.losses, loss); steps > 0 {
@@ -152,7 +152,7 @@ func (c *selection) try(ctx context.Context, of Candidate) (*trial, error) {
 	if math.IsNaN(best.loss()) {
 		return nil, fmt.Errorf("%s gives no loss that is a number", of)
 	}
-	c.tried[of] = best
+	c.tried[of], best.Accuracy = best, runfolder.Float(accuracy)
 	return best, nil
 }
 
@@ -285,9 +285,9 @@ func (g *guess) tempered(power float64) (loss, surprise float64) {
 	return g.weight * min(math.Log(sum), most), g.weight * min(math.Log(max(1, ratio)), most)
 }
 
-// rounded has so many digits of a number: what is told is what is used.
-func rounded(x float64, digits int) float64 {
-	y, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', digits, 64), 64)
+// rounded has two digits of a number: what is told is what is used.
+func rounded(x float64) float64 {
+	y, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 2, 64), 64)
 	if err != nil {
 		panic("job: " + err.Error()) // what was formatted can be read
 	}
