@@ -305,7 +305,7 @@ func TestPrior(t *testing.T) {
 	oracle.WantError(t, refused(Options{Prior: 1, L2: 1}), "Options.Prior and Options.L2")
 }
 
-// TestFoldsOfLabels: each label is held out once, and learned from in all other folds.
+// TestFoldsOfLabels: each label is held out once, and learned from in all other folds; candidates are learned once.
 func TestFoldsOfLabels(t *testing.T) {
 	lone := chainsHiding(t, 1, []int{3, 7})
 	folds := prepare(t, Options{}, Task{Set: lone}).newSelection(Watch{})
@@ -325,6 +325,10 @@ func TestFoldsOfLabels(t *testing.T) {
 	}
 	if !slices.Equal(held, []int{1, 1, 1, 0, 1, 1, 1, 0, 1, 1, 1, 1}) {
 		t.Errorf("labels are held out %v times", held)
+	}
+	first := oracle.Must(folds.try(t.Context(), Candidate{Edges: noEdges}))(t)
+	if again := oracle.Must(folds.try(t.Context(), first.Candidate))(t); again != first {
+		t.Error("a candidate is learned twice")
 	}
 }
 
