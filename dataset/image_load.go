@@ -168,7 +168,7 @@ func (l *imageLoader) chooseEdges() {
 
 // chooseBins completes the recipe by scales or bins.
 func (l *imageLoader) chooseBins() {
-	r, wanted := &l.set.Recipe, cmp.Or(l.o.Bins, DefaultBins)
+	r, wanted := &l.set.Recipe, cmp.Or(l.o.Bins, defaultBins)
 	switch {
 	case l.o.Superpixels != "":
 		r.Superpixels = &superpixelRecipe{Scales: scalesFor(l.meanDifference())}

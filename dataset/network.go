@@ -28,12 +28,9 @@ func IsNetwork(path string) bool { return formats.Look(path).Best().Kind == form
 //	states    [n] int             the number of states of every node; left out: k
 //	constant  [] float            what is added to every score; left out: 0
 //
-// Entries beyond a node's states are not looked at. Errors of the content are *Error.
-func ReadNetwork(path string) (*mrf.Network, error) { return ReadNetworkWithin(path, 0) }
-
-// ReadNetworkWithin is ReadNetwork with so many bytes of memory for the tables; 0 stands
-// for four fifths of what the machine has available.
-func ReadNetworkWithin(path string, allowed int64) (*mrf.Network, error) {
+// Entries beyond a node's states are not looked at. Tables take at most so many bytes of memory as are allowed; 0
+// stands for four fifths of what the machine has available. Errors of the content are *Error.
+func ReadNetwork(path string, allowed int64) (*mrf.Network, error) {
 	if filepath.Ext(path) == ".npz" {
 		p, err := uai.ReadPotentials(path, allowed)
 		if err != nil {

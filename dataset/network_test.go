@@ -22,7 +22,7 @@ func TestNetworks(t *testing.T) {
 		return path
 	}
 	text := path("x.uai", "MARKOV\n2\n2 3\n2\n1 0\n2 0 1\n2\n1 3\n6\n1 2 3 4 5 0\n")
-	n := oracle.Must(ReadNetwork(text))(t)
+	n := oracle.Must(ReadNetwork(text, 0))(t)
 	if got, want := n.LogScore([]int{1, 1}), math.Log(3)+math.Log(5); !slices.Equal(n.Card, []int{2, 3}) || got != want {
 		t.Errorf("states %v, score %v, want %v", n.Card, got, want)
 	}
@@ -41,7 +41,7 @@ func TestNetworks(t *testing.T) {
 		}
 	}
 	var at *Error
-	if _, err := ReadNetwork(path("z.uai", "MARKOV\n1\n0\n")); !errors.As(err, &at) || at.Line != 3 {
+	if _, err := ReadNetwork(path("z.uai", "MARKOV\n1\n0\n"), 0); !errors.As(err, &at) || at.Line != 3 {
 		t.Errorf("error %v, want an Error of line 3", err)
 	}
 }

@@ -20,7 +20,7 @@ const (
 
 // Defaults of Options.
 const (
-	DefaultBins       = 10 // as in the paper
+	defaultBins       = 10 // as in the paper
 	defaultNeighbours = 4
 )
 
@@ -54,7 +54,7 @@ type Options struct {
 	// Edges says what the features of edges of images are: EdgesContrast or EdgesBins;
 	// "" means contrasts, unless Bins is given.
 	Edges string
-	// Bins is the number of bins for the distance of neighbouring pixels' features; 0 means DefaultBins.
+	// Bins is the number of bins for the distance of neighbouring pixels' features; 0 means 10.
 	Bins int
 	// Neighbours is 4 or 8 for images; 0 means defaultNeighbours.
 	Neighbours int

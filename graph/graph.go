@@ -14,8 +14,8 @@ type Graph struct {
 	incoming []int32 // [2*numEdges] directed edges by their target, ascending
 }
 
-// MaxEdges is the largest number of edges of a graph: directed edges are int32.
-const MaxEdges = math.MaxInt32 / 2
+// mostEdges is the largest number of edges of a graph: directed edges are int32.
+const mostEdges = math.MaxInt32 / 2
 
 // EdgeError says which edge of the input is not a legal edge and why.
 type EdgeError struct {
@@ -41,8 +41,8 @@ func FromEdges(numNodes int, u, v []int32) (*Graph, error) {
 	if len(u) != len(v) {
 		return nil, fmt.Errorf("graph: %d first ends but %d second ends", len(u), len(v))
 	}
-	if len(u) > MaxEdges {
-		return nil, fmt.Errorf("graph: %d edges, at most %d are supported", len(u), MaxEdges)
+	if len(u) > mostEdges {
+		return nil, fmt.Errorf("graph: %d edges, at most %d are supported", len(u), mostEdges)
 	}
 	start, err := countIncoming(numNodes, u, v)
 	if err != nil {

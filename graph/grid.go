@@ -70,9 +70,9 @@ func (o GridOptions) countEdges(rows, cols int) (int, error) {
 	if o.Eight {
 		numEdges += 2 * down * across
 	}
-	if numEdges > MaxEdges {
+	if numEdges > mostEdges {
 		return 0, fmt.Errorf("graph: %s of %d rows and %d columns has %d edges, at most %d are supported",
-			kind, rows, cols, numEdges, MaxEdges)
+			kind, rows, cols, numEdges, mostEdges)
 	}
 	return int(numEdges), nil
 }

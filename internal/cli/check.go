@@ -59,7 +59,7 @@ func (a *app) check(f *checkFlags, args []string) error {
 				notes = append(notes, m.Notes...)
 			}
 		case dataset.IsNetwork(path):
-			if _, err := dataset.ReadNetworkWithin(path, f.data.Memory); err != nil {
+			if _, err := dataset.ReadNetwork(path, f.data.Memory); err != nil {
 				problems = append(problems, err)
 			}
 		default:

@@ -180,7 +180,7 @@ func (a *app) readNetwork(path string, allowed int64) (*mrf.Network, error) {
 	if path == "-" {
 		return uai.Read(a.stdin, "standard input")
 	}
-	return dataset.ReadNetworkWithin(path, allowed)
+	return dataset.ReadNetwork(path, allowed)
 }
 
 const evidenceHelp = "observed states `VAR=STATE,...`, or a file of them (.uai.evid); may be repeated"

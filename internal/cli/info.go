@@ -65,7 +65,7 @@ type description interface{ Tables() []report.Table }
 func (f *infoFlags) describe(a *app, args []string, network, model bool) (description, error) {
 	switch {
 	case network:
-		n, err := dataset.ReadNetworkWithin(args[0], f.data.Memory)
+		n, err := dataset.ReadNetwork(args[0], f.data.Memory)
 		if err != nil {
 			return nil, err
 		}

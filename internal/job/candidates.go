@@ -25,7 +25,7 @@ type Candidate struct {
 	Hops  int     `json:"hops"`
 	Prior float64 `json:"prior"` // 0: that of the options, or their l2
 	// Edges is as Options.Edges, with the power of beliefs; potts:0 are node features alone.
-	Edges string `json:"edges"`
+	Edges edgeRule `json:"edges"`
 	// Loss and Accuracy are of what was held out. Error is the standard error of the difference of
 	// Loss to the smallest one's.
 	Loss     runfolder.Float `json:"log_loss"`
@@ -149,7 +149,7 @@ func (r *run) interrupted(while string) error {
 // chosen is the preparation of the training that was chosen.
 func (p *Prepared) chosen(ctx context.Context, made *Choice) (*Prepared, error) {
 	best, o, t := made.Chosen, p.asked, p.Task
-	o.Edges, o.Prior, o.Scale = best.Edges, cmp.Or(best.Prior, o.Prior), p.Options.Scale
+	o.Edges, o.Prior, o.Scale = best.Edges.String(), cmp.Or(best.Prior, o.Prior), p.Options.Scale
 	if best.Hops > t.Set.Recipe.Hops {
 		var err error
 		if t, err = t.averaged(ctx, best.Hops, p.Options.Memory); err != nil {
@@ -196,23 +196,25 @@ func (p *Prepared) recallChoice(ctx context.Context, folder *Folder) error {
 	return err
 }
 
-// decide takes the first finalist, unless a later one is better by more than one standard error, or two of them against
-// what is usual, or for edges that make neighbours differ.
+// decide takes the first finalist, unless a later one is better by more than one standard error, or two of them
+// against what is usual, or for edges that make neighbours differ. What is usual is the first one, if it has edges:
+// what is learned where no label is hidden, with labels of most nodes, or, without features, what fewer labels have.
 func (c *selection) decide(finalists []*trial) *Choice {
 	made := &Choice{Metric: c.metric, Cut: c.late()}
 	var chosen, best *trial
 	for _, t := range finalists {
-		if best == nil || t.score() < best.score() {
-			best = t
+		if chosen == nil {
+			chosen, best = t, t
 		}
 		errors := 1.0
-		if chosen == c.usual || t.rule.strength < 0 {
+		if chosen == finalists[0] && chosen.Edges != noEdges || t.Edges.strength < 0 {
 			errors = 2
 		}
-		if chosen == nil {
+		if behind, err := apart(chosen, t); behind > errors*err {
 			chosen = t
-		} else if behind, err := apart(chosen, t); behind > errors*err {
-			chosen = t
+		}
+		if t.score() < best.score() {
+			best = t
 		}
 	}
 	for _, t := range finalists {
@@ -226,7 +228,8 @@ func (c *selection) decide(finalists []*trial) *Choice {
 	return made
 }
 
-// compare tries every kind of edges over each number of hops, and takes the best of each.
+// compare asks of each number of hops which edges, and of each kind of edges which strength and prior. Finalists are
+// the best of each kind, in the order in which kinds are asked for.
 func (c *selection) compare(ctx context.Context) (finalists []*trial, err error) {
 	given, open := c.p.Set.Recipe.Hops, c.p.asked.Prior == 0 && !c.p.asked.givesL2()
 	most := max(given, choiceHops)
@@ -234,11 +237,7 @@ func (c *selection) compare(ctx context.Context) (finalists []*trial, err error)
 		most = given
 	}
 	for hops := given; hops <= most; hops++ {
-		v, err := c.network(ctx, hops)
-		if err == nil && v != nil {
-			err = c.divide(v)
-		}
-		if err != nil || v == nil {
+		if there, err := c.over(ctx, hops); err != nil || !there {
 			return finalists, err
 		}
 		alone, prior := (*trial)(nil), 1.
@@ -258,8 +257,6 @@ func (c *selection) compare(ctx context.Context) (finalists []*trial, err error)
 			}
 			if from.Edges == noEdges {
 				alone, prior = found, found.Prior
-			} else if len(finalists) == 0 && hops == given {
-				c.usual = found
 			}
 			if finalists = append(finalists, found); c.watch.Candidate != nil {
 				c.watch.Candidate(found.shown(0))
@@ -273,26 +270,24 @@ func (c *selection) compare(ctx context.Context) (finalists []*trial, err error)
 // little of how frequent classes are: edges that make neighbours alike would carry their chance frequencies from node
 // to node.
 func (c *selection) kinds(first bool) (kinds []Candidate) {
-	in, rule, even := c.view.raw[0], edgeRule{name: edgesPotts}, 0.
-	rule.strength = rounded(meanCoupling(in), 2)
-	switch unknown := c.p.mostHidden() && c.p.bare(); {
-	case unknown:
-		rule, even = edgeRule{name: edgesBalanced, strength: 1}, evenPrior
-		kinds = append(kinds, Candidate{Edges: justified(in).String(), Prior: even})
-	case first && !c.p.mostHidden():
-		kinds = append(kinds, Candidate{Edges: edgesTogether})
+	in, strength, even := c.raw[0], rounded(meanCoupling(c.raw[0])), 0.
+	alike, apart := edgeRule{name: edgesPotts, strength: strength}, edgeRule{name: edgesPotts, strength: -strength}
+	if c.p.mostHidden() && c.p.bare() {
+		alike, apart = edgeRule{name: edgesBalanced, strength: 1}, edgeRule{name: edgesBalanced, strength: -1}
+		even = evenPrior
+		kinds = append(kinds, Candidate{Edges: justified(in), Prior: even})
+	} else if first && !c.p.mostHidden() {
+		kinds = append(kinds, Candidate{Edges: together})
 	}
 	kinds = append(kinds, Candidate{Edges: noEdges})
 	if c.p.made(edgesBalanced) {
-		kinds = append(kinds, Candidate{Edges: rule.String(), Prior: even})
-		rule.strength = -rule.strength
-		kinds = append(kinds, Candidate{Edges: rule.String()})
+		kinds = append(kinds, Candidate{Edges: alike, Prior: even}, Candidate{Edges: apart})
 	}
 	if c.p.made(edgesMoments) {
-		kinds = append(kinds, Candidate{Edges: edgeRule{name: edgesMoments, strength: rounded(meanCoupling(in), 2)}.String()})
+		kinds = append(kinds, Candidate{Edges: edgeRule{name: edgesMoments, strength: strength}})
 	}
 	if c.p.triesTogether() {
-		kinds = append(kinds, Candidate{Edges: edgesTogether})
+		kinds = append(kinds, Candidate{Edges: together})
 	}
 	return kinds
 }
@@ -301,60 +296,58 @@ func (c *selection) kinds(first bool) (kinds []Candidate) {
 // that differ are worse than node features alone.
 func (c *selection) climb(ctx context.Context, from Candidate, alone *trial) (*trial, error) {
 	best, err := c.try(ctx, from)
-	if err != nil || alone != nil && best.rule.strength < 0 && best.score() >= alone.score() {
+	if err != nil || alone != nil && from.Edges.strength < 0 && best.score() >= alone.score() {
 		return nil, err
 	}
 	moves := []struct{ strength, prior float64 }{{1, 2}, {1, .5}, {math.Sqrt2, 1}, {1 / math.Sqrt2, 1}}
 	switch {
-	case from.Edges == edgesTogether && from.Hops == c.p.Set.Recipe.Hops: // the others take long
+	case from.Edges == together && from.Hops == c.p.Set.Recipe.Hops: // the others take long
 		moves = moves[:1]
-	case from.Edges == edgesTogether || best.rule.power != 0:
+	case from.Edges == together || from.Edges.power != 0:
 		moves = nil
 	}
-	for i, idle := 0, 0; idle < len(moves) && !c.late(); {
-		by, rule, next := moves[i], best.rule, best.Candidate
-		rule.strength = rounded(rule.strength*by.strength, 2)
-		next.Prior, next.Edges = next.Prior*by.prior, rule.String()
-		size := math.Abs(best.rule.strength) * by.strength
-		outside := by.prior == 1 && (!rule.makes() || size < leastStrength || size > mostStrength) ||
-			by.prior != 1 && (next.Prior < leastPrior || next.Prior > mostPrior || c.p.large())
-		t := best
-		if !outside {
-			if t, err = c.try(ctx, next); err != nil {
-				return nil, err
-			}
+	for i, idle := 0, 0; idle < len(moves) && !c.late(); i, idle = i+1, idle+1 {
+		by, next := moves[i%len(moves)], best.Candidate
+		size := math.Abs(next.Edges.strength) * by.strength
+		next.Prior, next.Edges.strength = next.Prior*by.prior, rounded(next.Edges.strength*by.strength)
+		if by.prior == 1 && !(size >= leastStrength && size <= mostStrength) ||
+			by.prior != 1 && (next.Prior < leastPrior || next.Prior > mostPrior || c.p.large()) {
+			continue
+		}
+		t, err := c.try(ctx, next)
+		if err != nil {
+			return nil, err
 		}
 		if t.score() < best.score() {
-			best, idle = t, 0
-		} else {
-			i, idle = (i+1)%len(moves), idle+1
+			best, i, idle = t, i-1, -1 // once more the same way
 		}
 	}
 	return best, nil
 }
 
-// network makes the network with means over hops; nil where they would take too much memory, or are not to be had.
-func (c *selection) network(ctx context.Context, hops int) (*view, error) {
+// over takes means over hops, and divides their labels into folds; false where means would take too much memory, or
+// are not to be had.
+func (c *selection) over(ctx context.Context, hops int) (bool, error) {
 	p := c.p
 	if hops == p.Set.Recipe.Hops {
-		return &view{p.Set.Instances, p.Problem.Data, p.scale}, nil
+		return true, c.divide(p.Set.Instances, p.Problem.Data, p.scale)
 	}
 	if !p.HopsOpen || !p.Set.CanAverage() || c.late() {
-		return nil, nil
+		return false, nil
 	}
 	task, err := p.Task.averaged(ctx, hops, p.Options.Memory)
 	if errors.As(err, new(*memory.Error)) || errors.Is(err, errOtherFeatures) {
 		c.watch.note("means over %d hops were not tried: %v", hops, err)
-		return nil, nil
+		return false, nil
 	}
-	var scale *standardise.Map
+	var each *standardise.Map
 	if err == nil && p.Options.Standardise {
-		scale, err = standardise.Measure(ctx, &task.Set.Schema, task.Set.Instances, p.Options.Threads)
+		each, err = standardise.Measure(ctx, &task.Set.Schema, task.Set.Instances, p.Options.Threads)
 	}
 	if err != nil {
-		return nil, err
+		return false, err
 	}
-	return viewOf(task.Set.Instances, scale, p.Options.Scale)
+	return true, c.divideOn(ctx, task.Set.Instances, each, p.Options.Scale)
 }
 
 // averaged is the task with means over so many hops.

@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/graph"
@@ -125,7 +123,7 @@ func TestChooseByFolds(t *testing.T) {
 		{"any neighbours", blocks{nodes: 400, states: 3, degree: 6, same: -1, noise: .7, known: 60, seed: 3}, -.03, false, 0, 0},
 	} {
 		task := c.of.few(t, true)
-		alone := train(t, Options{NoEdges: true}, withoutEdges(t, task), nil)
+		alone := train(t, Options{NoEdges: true}, baselineTask(t, task), nil)
 		r := train(t, Options{}, task, nil)
 		made := r.Summary.Choice
 		if made == nil {
@@ -137,20 +135,20 @@ func TestChooseByFolds(t *testing.T) {
 			t.Errorf("%s: accuracy %.3f, log loss %.3f; of node features alone %.3f, %.3f", c.name, got.Accuracy(), got.MeanLogLoss(), want.Accuracy(), want.MeanLogLoss())
 		}
 		rule := oracle.Must(parseEdges(r.Summary.Edges))(t)
-		if (rule.strength != 0 || together(made.Chosen)) != c.wantsEdges || rule.name == edgesPotts && rule.strength*c.sign < 0 || made.Chosen.Hops > c.mostHops {
+		if (rule.strength != 0 || learnsEdges(made.Chosen)) != c.wantsEdges || rule.name == edgesPotts && rule.strength*c.sign < 0 || made.Chosen.Hops > c.mostHops {
 			t.Errorf("%s: chosen is %v", c.name, made.Chosen)
 		}
-		if !together(made.Chosen) && (!r.Summary.Converged || !r.Summary.Convex) {
+		if !learnsEdges(made.Chosen) && (!r.Summary.Converged || !r.Summary.Convex) {
 			t.Errorf("%s: node weights are %s", c.name, r.Summary.Status)
 		}
 	}
 }
 
-// together reports whether a candidate learns edges with nodes.
-func together(c Candidate) bool { return strings.HasPrefix(c.Edges, edgesTogether) }
+// learnsEdges reports whether a candidate learns edges with nodes.
+func learnsEdges(c Candidate) bool { return c.Edges.name == edgesTogether }
 
-// withoutEdges is the task of a baseline.
-func withoutEdges(t *testing.T, task Task) Task {
+// baselineTask is the task of a baseline.
+func baselineTask(t *testing.T, task Task) Task {
 	t.Helper()
 	e := *task.Evaluations[0]
 	e.Instances = Instances(e.Set, true)
@@ -170,7 +168,7 @@ func TestChoiceIsReproduced(t *testing.T) {
 	dir := func(name string) *Folder { return &Folder{Dir: filepath.Join(folder, name), NoReport: true} }
 	want := train(t, Options{}, fewOf(t, paths, observed, true), dir("whole"))
 	best := want.Summary.Choice.Chosen
-	if rule, _ := parseEdges(best.Edges); rule.strength == 0 || best.Hops == 0 {
+	if best.Edges.strength == 0 || best.Hops == 0 {
 		t.Fatalf("chosen is %v: this tells nothing of edges, or of means", best)
 	}
 	same := func(what string, r *Result) {
@@ -188,7 +186,7 @@ func TestChoiceIsReproduced(t *testing.T) {
 
 	fixed := observed
 	fixed.Hops = best.Hops
-	same("the options of the note", train(t, Options{Edges: best.Edges, Prior: best.Prior}, fewOf(t, paths, fixed, false), nil))
+	same("the options of the note", train(t, Options{Edges: best.Edges.String(), Prior: best.Prior}, fewOf(t, paths, fixed, false), nil))
 
 	ctx, cancel := context.WithCancel(t.Context())
 	seen := 0
@@ -203,7 +201,7 @@ func TestChoiceIsReproduced(t *testing.T) {
 	parts.Resume = true
 	r = oracle.Must(prepare(t, Options{}, fewOf(t, paths, observed, true)).Train(t.Context(), parts, Watch{}))(t)
 	same("in two parts", r)
-	if !cmp.Equal(r.Summary.Choice.Candidates, want.Summary.Choice.Candidates) {
+	if !slices.Equal(r.Summary.Choice.Candidates, want.Summary.Choice.Candidates) {
 		t.Errorf("in two parts: candidates %v, want %v", r.Summary.Choice.Candidates, want.Summary.Choice.Candidates)
 	}
 	// Once more: the run has ended, and nothing is chosen again.
@@ -360,10 +358,9 @@ func TestEdgeRules(t *testing.T) {
 // not make neighbours differ.
 func TestDecide(t *testing.T) {
 	t.Parallel()
-	const n = 100
+	const n, none = 100, "potts:0"
 	made := func(edges string, loss float64) *trial {
-		x := &trial{Candidate: Candidate{Edges: edges}, rule: oracle.Must(parseEdges(edges))(t), power: 1,
-			losses: make([]float64, n)}
+		x := &trial{Candidate: Candidate{Edges: oracle.Must(parseEdges(edges))(t)}, power: 1, losses: make([]float64, n)}
 		for i := range n {
 			x.losses[i] = loss + float64(i%2) // all differ by a constant, but for the noise of one
 		}
@@ -381,15 +378,15 @@ func TestDecide(t *testing.T) {
 		finalists []*trial
 		want      string
 	}{
-		"surer than proved":     {[]*trial{made(noEdges, .4), sure}, noEdges},
-		"clearly the best":      {[]*trial{made(noEdges, 1), made("potts:1", .5)}, "potts:1"},
-		"no more than by noise": {[]*trial{noisy(made(noEdges, .51), .2), made("potts:1", .5)}, noEdges},
-		"neighbours differ":     {[]*trial{noisy(made(noEdges, .53), .2), made("potts:-1", .5)}, noEdges},
-		"they surely differ":    {[]*trial{noisy(made(noEdges, .55), .2), made("potts:-1", .5)}, "potts:-1"},
-		"but of a larger loss":  {[]*trial{made(noEdges, .4), made("potts:1", .5)}, noEdges},
+		"surer than proved":     {[]*trial{made(none, .4), sure}, none},
+		"clearly the best":      {[]*trial{made(none, 1), made("potts:1", .5)}, "potts:1"},
+		"no more than by noise": {[]*trial{noisy(made(none, .51), .2), made("potts:1", .5)}, none},
+		"neighbours differ":     {[]*trial{noisy(made(none, .53), .2), made("potts:-1", .5)}, none},
+		"they surely differ":    {[]*trial{noisy(made(none, .55), .2), made("potts:-1", .5)}, "potts:-1"},
+		"but of a larger loss":  {[]*trial{made(none, .4), made("potts:1", .5)}, none},
 	} {
 		x := selection{p: &Prepared{}}
-		if got := x.decide(c.finalists); got.Chosen.Edges != c.want {
+		if got := x.decide(c.finalists); got.Chosen.Edges.String() != c.want {
 			t.Errorf("%s: %v", name, got.Chosen)
 		}
 	}
@@ -403,8 +400,8 @@ func TestDecide(t *testing.T) {
 		"by noise":     {noisy(made("potts:1", .47), .2), edgesTogether},
 		"of more loss": {made("potts:1", .6), edgesTogether},
 	} {
-		x := selection{p: &Prepared{}, usual: usual}
-		if got := x.decide([]*trial{usual, c.other}); got.Chosen.Edges != c.want {
+		x := selection{p: &Prepared{}}
+		if got := x.decide([]*trial{usual, c.other}); got.Chosen.Edges.String() != c.want {
 			t.Errorf("%s: %v", name, got.Chosen)
 		}
 	}
@@ -437,8 +434,7 @@ func TestChoiceOfManyLabels(t *testing.T) {
 		b := blocks{nodes: 1500, states: 9, degree: 20, same: .85, known: known, seed: 1, bare: true}
 		p := prepare(t, Options{}, b.few(t, true))
 		c := p.newSelection(Watch{})
-		if err := c.divide(oracle.Must(c.network(t.Context(), 0))(t)); err != nil || !p.choosing ||
-			!p.large() || len(c.folds) != want {
+		if _, err := c.over(t.Context(), 0); err != nil || !p.choosing || !p.large() || len(c.folds) != want {
 			t.Errorf("%d labels of a large network are in %d folds, want %d; %v", known, len(c.folds), want, err)
 		}
 	}
@@ -449,7 +445,7 @@ func TestChoiceOfManyLabels(t *testing.T) {
 	}
 	b.nodes, b.known, b.degree = 2000, 3*mostOfMost, 8
 	r = train(t, Options{}, b.few(t, true), nil)
-	if made = r.Summary.Choice; made == nil || made.Metric != "log_loss by one fold of 300 labels" || together(made.Chosen) || !together(made.Candidates[0]) {
+	if made = r.Summary.Choice; made == nil || made.Metric != "log_loss by one fold of 300 labels" || learnsEdges(made.Chosen) || !learnsEdges(made.Candidates[0]) {
 		t.Errorf("with labels of most nodes: %+v", made)
 	}
 }
@@ -472,10 +468,10 @@ func TestUnseenState(t *testing.T) {
 	if made == nil {
 		t.Fatal("nothing was compared")
 	}
-	if made.Chosen.Edges == noEdges || slices.ContainsFunc(made.Candidates, together) {
+	if made.Chosen.Edges == noEdges || slices.ContainsFunc(made.Candidates, learnsEdges) {
 		t.Errorf("chosen is %v of %v", made.Chosen, made.Candidates)
 	}
-	if got, alone := r.Scores[0].Score, train(t, Options{NoEdges: true}, withoutEdges(t, task), nil).Scores[0].Score; got.Accuracy() < alone.Accuracy()+.1 {
+	if got, alone := r.Scores[0].Score, train(t, Options{NoEdges: true}, baselineTask(t, task), nil).Scores[0].Score; got.Accuracy() < alone.Accuracy()+.1 {
 		t.Errorf("accuracy %.3f, of node features alone %.3f", got.Accuracy(), alone.Accuracy())
 	}
 	p := prepare(t, Options{}, task)
@@ -489,7 +485,7 @@ func TestUnseenState(t *testing.T) {
 	for i := range told {
 		told[i].Error = made.Candidates[i].Error
 	}
-	if !cmp.Equal(told, made.Candidates) {
+	if !slices.Equal(told, made.Candidates) {
 		t.Errorf("told were %v, and the table has %v", told, made.Candidates)
 	}
 }

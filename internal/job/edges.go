@@ -22,8 +22,10 @@ const (
 	edgesPotts    = "potts"
 	edgesBalanced = "balanced"
 	edgesMoments  = "moments"
-	noEdges       = edgesPotts + ":0"
 )
+
+// together learns edges with nodes, and noEdges leaves node features alone.
+var together, noEdges = edgeRule{name: edgesTogether}, edgeRule{name: edgesPotts}
 
 // edgeRule makes the weights of edges, on their constant feature, of a model of nodes. With potts, the strength is
 // the weight of equal states, of edges that weigh as much as the mean, and grows with what they weigh. With balanced,
@@ -89,6 +91,15 @@ func (r edgeRule) String() string {
 	return text
 }
 
+// MarshalText makes it the text of a candidate.
+func (r edgeRule) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// UnmarshalText reads that.
+func (r *edgeRule) UnmarshalText(text []byte) (err error) {
+	*r, err = parseEdges(string(text))
+	return err
+}
+
 // bare reports whether nodes have no features but a constant one.
 func (p *Prepared) bare() bool {
 	for a, t := range p.Problem.Model.Schema.NodeTypes {
@@ -106,7 +117,7 @@ func (p *Prepared) bare() bool {
 // beliefs would be far too sure if neighbours differ.
 func justified(in *crf.Instance) edgeRule {
 	const mostPower, mostOdds = 4, 2.5
-	return edgeRule{edgesBalanced, 1, rounded(min(mostPower, mostOdds/meanCoupling(in)), 2)}
+	return edgeRule{edgesBalanced, 1, rounded(min(mostPower, mostOdds/meanCoupling(in)))}
 }
 
 // meanCoupling is the mean of couplings; 0 without edges.

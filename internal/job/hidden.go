@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -47,12 +46,12 @@ func (p *Prepared) openEdges() string {
 	case !few || !bare || !p.mostHidden() || !p.made(edgesBalanced):
 		return ""
 	}
-	chosen := Candidate{Edges: justified(p.Problem.Data[0]).String()}
+	chosen := Candidate{Edges: justified(p.Problem.Data[0])}
 	if p.asked.Prior == 0 && !p.asked.givesL2() {
 		chosen.Prior, p.Options.Prior = evenPrior, evenPrior
 		p.Problem.L2 = p.Options.l2(sampleCount(p.Problem.Data))
 	}
-	p.Options.Edges = chosen.Edges
+	p.Options.Edges = chosen.Edges.String()
 	return fmt.Sprintf("few labels: %d are too few to choose by, neighbours are taken to be alike, as far as degrees and "+
 		"the number of states justify, and classes to be equally frequent: %s", len(knownLabels(p.Problem.Data[0])), chosen)
 }
@@ -172,7 +171,7 @@ func (r *run) beginWithFeatures(ctx context.Context) error {
 func (p *Prepared) fitWithoutEdges(ctx context.Context, passes float64, limit time.Duration,
 	group learn.Group) (*learn.Result, error) {
 	problem := p.Problem
-	problem.Counting, problem.Data = nil, Instances(&dataset.Set{Instances: p.Problem.Data}, true)
+	problem.Counting, problem.Data = nil, withoutEdges(p.Problem.Data)
 	s := learn.Settings{Threads: p.Settings.Threads, Memory: p.Settings.Memory, Seed: p.Settings.Seed,
 		MaxPasses: passes, MaxTime: limit, Group: group}
 	s, _, err := s.Choose(&problem)

@@ -305,26 +305,30 @@ func TestPrior(t *testing.T) {
 	oracle.WantError(t, refused(Options{Prior: 1, L2: 1}), "Options.Prior and Options.L2")
 }
 
-// TestFoldsOfLabels: each label is held out once, and learned from in all other folds.
+// TestFoldsOfLabels: each label is held out once, and learned from in all other folds; candidates are learned once.
 func TestFoldsOfLabels(t *testing.T) {
 	lone := chainsHiding(t, 1, []int{3, 7})
 	folds := prepare(t, Options{}, Task{Set: lone}).newSelection(Watch{})
-	oracle.OK(t, folds.divide(&view{lone.Instances, lone.Instances, nil}))
+	oracle.OK(t, folds.divide(lone.Instances, lone.Instances, nil))
 	held := make([]int, 12)
 	for k, f := range folds.folds {
 		for s, y := range f.data[0].Samples()[0] {
-			if out := f.held[0][s] != crf.Unobserved; out {
+			if out := f.Instances[0].Samples()[0][s] != crf.Unobserved; out {
 				held[s]++
 			} else if y != lone.Instances[0].Samples()[0][s] {
 				t.Errorf("fold %d: the label of node %d is %d", k, s, y)
 			}
-			if f.known[0][s] != y {
-				t.Errorf("fold %d: node %d is held at %d, learned from %d", k, s, f.known[0][s], y)
+			if f.Held[0][s] != y {
+				t.Errorf("fold %d: node %d is held at %d, learned from %d", k, s, f.Held[0][s], y)
 			}
 		}
 	}
 	if !slices.Equal(held, []int{1, 1, 1, 0, 1, 1, 1, 0, 1, 1, 1, 1}) {
 		t.Errorf("labels are held out %v times", held)
+	}
+	first := oracle.Must(folds.try(t.Context(), Candidate{Edges: noEdges}))(t)
+	if again := oracle.Must(folds.try(t.Context(), first.Candidate))(t); again != first {
+		t.Error("a candidate is learned twice")
 	}
 }
 

@@ -262,9 +262,12 @@ func Instances(set *dataset.Set, noEdges bool) []*crf.Instance {
 	if !noEdges {
 		return set.Instances
 	}
-	alone := make([]*crf.Instance, len(set.Instances))
-	for i, in := range set.Instances {
-		alone[i] = in.WithoutEdges()
+	return withoutEdges(set.Instances)
+}
+
+func withoutEdges(data []*crf.Instance) (alone []*crf.Instance) {
+	for _, in := range data {
+		alone = append(alone, in.WithoutEdges())
 	}
 	return alone
 }

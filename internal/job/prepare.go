@@ -18,7 +18,6 @@ import (
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/cut"
 	"github.com/blockbp/blockbp/internal/memory"
-	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/spill"
 	"github.com/blockbp/blockbp/internal/standardise"
 	"github.com/blockbp/blockbp/learn"
@@ -205,7 +204,7 @@ func (p *Prepared) standardise(ctx context.Context) (err error) {
 		return nil
 	}
 	if !p.Owned || p.choosing || p.Options.Spill != "" || !p.scale.InPlace(p.Problem.Data) {
-		if err := p.copyScaled(ctx); err != nil {
+		if p.Problem.Data, err = onto(ctx, p.scale, p.Problem.Data, p.space); err != nil {
 			return err
 		}
 	}
@@ -213,25 +212,6 @@ func (p *Prepared) standardise(ctx context.Context) (err error) {
 		m := p.Problem.Model.Clone()
 		p.scale.Standard(m.Weights, m.Weights, &m.Layout)
 		p.Problem.Model = m
-	}
-	return nil
-}
-
-// copyScaled leaves the instances of the task as they are.
-func (p *Prepared) copyScaled(ctx context.Context) (err error) {
-	p.Problem.Data = slices.Clone(p.Problem.Data)
-	for i, in := range p.Problem.Data {
-		if err := parallel.Ended(ctx); err != nil {
-			return err
-		}
-		if p.space != nil {
-			if err = p.space.Reserve(p.scale.Room(in)); err != nil {
-				return err
-			}
-		}
-		if p.Problem.Data[i], err = p.scale.Instance(in, p.space); err != nil {
-			return fmt.Errorf("instance %d (%s): %w", i, in.Name, err)
-		}
 	}
 	return nil
 }

@@ -3,14 +3,16 @@ package job
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/parallel"
+	"github.com/blockbp/blockbp/internal/spill"
 	"github.com/blockbp/blockbp/internal/standardise"
-	"github.com/blockbp/blockbp/learn"
 )
 
 // The values of Options.Scale: each feature of nodes has the deviation 1, or all have one divisor, with which the
@@ -60,14 +62,38 @@ func (p *Prepared) scaleOf(ctx context.Context, each *standardise.Map) (*standar
 	return onScale(each, p.Options.Scale)
 }
 
-// viewOf puts instances on a scale, as Options.Scale names it.
-func viewOf(raw []*crf.Instance, each *standardise.Map, name string) (*view, error) {
+// divideOn makes the folds of instances on a scale, as Options.Scale names it.
+func (c *selection) divideOn(ctx context.Context, raw []*crf.Instance, each *standardise.Map, name string) error {
 	scale, err := onScale(each, name)
-	v := &view{raw, slices.Clone(raw), scale}
-	for i := 0; i < len(raw) && err == nil && scale != nil; i++ {
-		v.scaled[i], err = scale.Instance(raw[i], nil)
+	if err != nil {
+		return err
 	}
-	return v, err
+	scaled, err := onto(ctx, scale, raw, nil)
+	if err != nil {
+		return err
+	}
+	return c.divide(raw, scaled, scale)
+}
+
+// onto puts instances on a scale, if there is one, in a space, if there is one, and leaves them as they are.
+func onto(ctx context.Context, scale *standardise.Map, raw []*crf.Instance, space *spill.Space) (
+	scaled []*crf.Instance, err error) {
+	scaled = slices.Clone(raw)
+	for i, in := range raw {
+		if scale == nil {
+			break
+		}
+		if err = parallel.Ended(ctx); err == nil && space != nil {
+			err = space.Reserve(scale.Room(in))
+		}
+		if err != nil {
+			return nil, err
+		}
+		if scaled[i], err = scale.Instance(in, space); err != nil {
+			return nil, fmt.Errorf("instance %d (%s): %w", i, in.Name, err)
+		}
+	}
+	return scaled, nil
 }
 
 // compareScales predicts labels that are held out by node features alone, with each scale; nil: labels are too few,
@@ -79,24 +105,24 @@ func (p *Prepared) compareScales(ctx context.Context, each *standardise.Map) (*C
 		each.Changed() < 2 || !p.suitScales() {
 		return nil, nil
 	}
-
-	alone := slices.DeleteFunc(Instances(p.Set, true), func(in *crf.Instance) bool { return len(in.Samples()) == 0 })
+	alone := slices.DeleteFunc(withoutEdges(p.Set.Instances),
+		func(in *crf.Instance) bool { return len(in.Samples()) == 0 })
 	if ctx = context.WithoutCancel(ctx); o.MaxTime > 0 { // it takes seconds, and no folder is there to go on in
 		share, stop := context.WithTimeout(ctx, time.Duration(choiceShare*float64(o.MaxTime)))
 		defer stop()
 		ctx = share
 	}
-	c := (&Prepared{Options: o, Problem: learn.Problem{Model: p.Problem.Model}}).newSelection(Watch{})
+	c := p.newSelection(Watch{})
 	var tried []*trial
 	for _, scale := range []string{scaleEach, scaleOne + "1", scaleOne + "0.5"} {
-		v, err := viewOf(alone, each, scale)
+		err := c.divideOn(ctx, alone, each, scale)
+		if err == nil && len(c.folds) == 0 { // there is nothing to compare by
+			return nil, nil
+		}
+		var t *trial
 		if err == nil {
-			err = c.divide(v)
+			t, err = c.try(ctx, Candidate{Scale: scale, Edges: noEdges})
 		}
-		if err != nil || len(c.folds) == 0 { // there is nothing to compare by
-			return nil, err
-		}
-		t, err := c.try(ctx, Candidate{Scale: scale, Edges: noEdges})
 		if ctx.Err() != nil { // there is no time to find out
 			return nil, nil
 		} else if err != nil {

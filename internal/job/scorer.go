@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/runfolder"
@@ -37,7 +36,6 @@ const (
 // trial is what came of one candidate. Edges are those before labels are asked for a power of beliefs.
 type trial struct {
 	Candidate
-	rule   edgeRule  // of Edges
 	power  float64   // of beliefs, with which the score is smallest
 	losses []float64 // of each label that was held out
 	// surprise is the mean loss of these, were each another than the likeliest.
@@ -46,10 +44,8 @@ type trial struct {
 
 // shown is the candidate for a reader, with the power that was found.
 func (t *trial) shown(err float64) Candidate {
-	c, rule := t.Candidate, t.rule
-	if rule.power = t.power; t.Edges != "" {
-		c.Edges = rule.String()
-	}
+	c := t.Candidate
+	c.Edges.power = t.power
 	c.Loss, c.Error = runfolder.Float(t.loss()), runfolder.Float(err)
 	return c
 }
@@ -69,7 +65,7 @@ func (t *trial) score() float64 { return t.loss() + t.penalty() }
 // they are half of a rule's strength on either side of their middle. The logarithms of the power, and of the deviation
 // of the weights of features, have the others.
 func (t *trial) penalty() float64 {
-	half, steps := t.rule.strength/2, math.Log(t.power/cmp.Or(t.rule.power, 1))/powerDeviation
+	half, steps := t.Edges.strength/2, math.Log(t.power/cmp.Or(t.Edges.power, 1))/powerDeviation
 	wider := math.Log(cmp.Or(t.Prior, 1)) / powerDeviation
 	if t.Prior == evenPrior { // no deviation of weights: there are none
 		wider = 0
@@ -95,14 +91,15 @@ type selection struct {
 	p       *Prepared
 	watch   Watch
 	metric  string
-	view    *view // what candidates at hand learn from, and its folds
-	folds   []fold
 	tried   map[Candidate]*trial
 	started time.Time
-	nodes   map[float64][]*crf.Model // models of these without edges, by the prior
-	// usual stays, unless another is surely better: it is what is learned where no label is hidden, with
-	// labels of most nodes, or, without features, what fewer labels have. nil: there is none.
-	usual *trial
+
+	// What candidates at hand learn from: data with features as they are, the scale that they are learned on, the folds,
+	// and models of their nodes without edges, by the prior.
+	raw   []*crf.Instance
+	scale *standardise.Map
+	folds []fold
+	nodes map[float64][]*crf.Model
 }
 
 func (p *Prepared) newSelection(watch Watch) *selection {
@@ -125,15 +122,7 @@ func (c *selection) try(ctx context.Context, of Candidate) (*trial, error) {
 	if t := c.tried[of]; t != nil {
 		return t, nil
 	}
-	rule, err := parseEdges(cmp.Or(of.Edges, edgesTogether))
-	if err != nil {
-		return nil, err
-	}
-	models, err := c.learn(ctx, of)
-	if err != nil {
-		return nil, err
-	}
-	guesses, err := c.predict(ctx, rule, models)
+	guesses, err := c.predict(ctx, of)
 	if err != nil {
 		return nil, err
 	}
@@ -141,15 +130,15 @@ func (c *selection) try(ctx context.Context, of Candidate) (*trial, error) {
 	if of.Scale != "" || !c.p.everyStateSeen() {
 		steps = 0 // of others labels cannot tell how sure beliefs may be
 	}
+	accuracy, best := 0., (*trial)(nil)
 	for _, g := range guesses {
 		if g.label == g.likeliest {
-			of.Accuracy += 1 / runfolder.Float(len(guesses))
+			accuracy += 1 / float64(len(guesses))
 		}
 	}
-	var best *trial
 	for i := -steps; i <= steps; i++ {
-		t := &trial{Candidate: of, rule: rule}
-		t.power = rounded(cmp.Or(rule.power, 1)*math.Pow(math.Sqrt2, float64(i)), 2)
+		t := &trial{Candidate: of}
+		t.power = rounded(cmp.Or(of.Edges.power, 1)*math.Pow(math.Sqrt2, float64(i)))
 		for _, g := range guesses {
 			loss, surprise := g.tempered(t.power)
 			if t.losses = append(t.losses, loss); steps > 0 {
@@ -163,7 +152,7 @@ func (c *selection) try(ctx context.Context, of Candidate) (*trial, error) {
 	if math.IsNaN(best.loss()) {
 		return nil, fmt.Errorf("%s gives no loss that is a number", of)
 	}
-	c.tried[of] = best
+	c.tried[of], best.Accuracy = best, runfolder.Float(accuracy)
 	return best, nil
 }
 
@@ -183,7 +172,7 @@ func (c *selection) learn(ctx context.Context, of Candidate) (models []*crf.Mode
 		}
 		c.nodes[o.Prior] = models
 	}
-	if of.Edges != edgesTogether {
+	if of.Edges != together {
 		return models, nil
 	}
 	s := c.p.Settings
@@ -242,35 +231,35 @@ type guess struct {
 	weight           float64
 }
 
-// predict predicts what each fold holds out, given the others, with a rule's edges.
-func (c *selection) predict(ctx context.Context, rule edgeRule, models []*crf.Model) (all []guess, err error) {
-	instances, numbers, alone := c.view.raw, c.p.counting(), rule.makes() && rule.strength == 0
-	if alone {
-		instances, numbers = Instances(&dataset.Set{Instances: instances}, true), nil
-	} else if rule.name == edgesBalanced {
-		if instances, err = allBalanced(instances); err != nil {
-			return nil, err
-		}
+// predict predicts what each fold holds out, given the others, by what is learned of these.
+func (c *selection) predict(ctx context.Context, of Candidate) (all []guess, err error) {
+	models, err := c.learn(ctx, of)
+	if err != nil {
+		return nil, err
 	}
-	guesses := make([][]guess, len(c.folds))
-	err = c.eachFold(ctx, func(k int) error {
-		f, m := &c.folds[k], original(models[k], c.view.scale)
-		if rule.makes() && !alone {
-			rule.put(m, carriers(&m.Schema, c.view.raw, rule.name), models[k], f.data)
+	rule, guesses := of.Edges, make([][]guess, len(c.folds))
+	err = c.eachFold(ctx, func(k int) (err error) {
+		f, m := c.folds[k], original(models[k], c.scale)
+		w := c.p.inference(m, foldLimits)
+		if w.Threads = c.inside(); rule.makes() && rule.strength == 0 {
+			f.Instances, w.Counting = withoutEdges(f.Instances), nil
+		} else if rule.makes() {
+			rule.put(m, carriers(&m.Schema, c.raw, rule.name), models[k], f.data)
 		}
-		held, w := &Evaluation{Held: f.known}, c.p.inference(m, foldLimits)
-		for _, i := range f.of {
-			held.Instances = append(held.Instances, instances[i])
+		if rule.name == edgesBalanced {
+			if f.Instances, err = allBalanced(f.Instances); err != nil {
+				return err
+			}
 		}
-		w.Counting, w.Threads = numbers, c.inside()
-		return w.each(ctx, held, false, func(i int, p prediction) error {
-			for s, y := range f.held[i] {
+		return w.each(ctx, &f.Evaluation, false, func(i int, p prediction) error {
+			in := f.Instances[i]
+			for s, y := range in.Samples()[0] {
 				if y == crf.Unobserved {
 					continue
 				}
 				g := guess{slices.Clone(p.beliefs.Of(s)), y, p.beliefs.Labels[s], 1}
 				if weights := c.p.Problem.ClassWeights; weights != nil {
-					g.weight = weights[held.Instances[i].NodeType(int32(s))][y]
+					g.weight = weights[in.NodeType(int32(s))][y]
 				}
 				guesses[k] = append(guesses[k], g)
 			}
@@ -296,9 +285,9 @@ func (g *guess) tempered(power float64) (loss, surprise float64) {
 	return g.weight * min(math.Log(sum), most), g.weight * min(math.Log(max(1, ratio)), most)
 }
 
-// rounded has so many digits of a number: what is told is what is used.
-func rounded(x float64, digits int) float64 {
-	y, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', digits, 64), 64)
+// rounded has two digits of a number: what is told is what is used.
+func rounded(x float64) float64 {
+	y, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 2, 64), 64)
 	if err != nil {
 		panic("job: " + err.Error()) // what was formatted can be read
 	}
@@ -308,46 +297,39 @@ func rounded(x float64, digits int) float64 {
 // manyInstances are enough for folds of whole ones; of fewer, each holds out labels.
 const manyInstances = 2*mostFolds - 1
 
-// view is data with features as they are, and on the scale that is learned with.
-type view struct {
-	raw, scaled []*crf.Instance
-	scale       *standardise.Map
-}
-
-// fold holds out labels of some instances: models are learned from the others, and predict these given the others.
+// fold holds out labels: models are learned from data, on the scale, and predict those of an evaluation.
 type fold struct {
-	data        []*crf.Instance
-	of          []int
-	known, held [][]int32
+	data []*crf.Instance
+	Evaluation
 }
 
-// divide makes the folds of a view: of instances, or of labels where these are few. In large networks one of them is
-// all there is time for, where edges are chosen, unless it has so few labels that it would tell nothing.
-func (c *selection) divide(v *view) (err error) {
-	c.view, c.folds, c.nodes = v, nil, map[float64][]*crf.Model{}
-	parts, n, how := dealt(v.raw, c.p.Options.Seed), 0, ""
+// divide makes the folds of instances that are learned from on a scale: of whole ones, or of labels where these are
+// few. In large networks one of them is all there is time for, where edges are chosen, unless it has so few labels
+// that it would tell nothing.
+func (c *selection) divide(raw, scaled []*crf.Instance, scale *standardise.Map) (err error) {
+	c.raw, c.scale, c.folds, c.nodes = raw, scale, nil, map[float64][]*crf.Model{}
+	parts, n, how := dealt(raw, c.p.Options.Seed), 0, ""
 	for k := 0; k < mostFolds && how == ""; k++ {
 		var f fold
-		for i, in := range v.raw {
-			held := slices.Repeat([]int32{crf.Unobserved}, in.Graph.NumNodes())
-			known := slices.Clone(in.Samples()[0])
+		for i, in := range raw {
+			known, held := slices.Clone(in.Samples()[0]), slices.Repeat([]int32{crf.Unobserved}, in.Graph.NumNodes())
 			for s, y := range known {
 				if y != crf.Unobserved && parts[i][s] == k {
 					known[s], held[s] = crf.Unobserved, y
 					n++
 				}
 			}
-			if anyKnown(held) {
-				f.of, f.known, f.held = append(f.of, i), append(f.known, known), append(f.held, held)
+			if f.Instances, err = withLabels(f.Instances, in, held); err == nil && anyKnown(held) {
+				f.Held = append(f.Held, known)
 			}
-			if anyKnown(known) {
-				if in, err = relabelled(v.scaled[i], [][]int32{known}, nil); err != nil {
-					return err
-				}
-				f.data = append(f.data, in)
+			if err == nil {
+				f.data, err = withLabels(f.data, scaled[i], known)
+			}
+			if err != nil {
+				return err
 			}
 		}
-		if len(f.of) > 0 && len(f.data) > 0 {
+		if len(f.Instances) > 0 && len(f.data) > 0 {
 			c.folds = append(c.folds, f)
 		}
 		if k == 0 && c.p.choosing && c.p.large() && n >= leastLabels {
@@ -358,11 +340,20 @@ func (c *selection) divide(v *view) (err error) {
 		c.folds = nil
 	}
 	what := "instances"
-	if len(v.raw) < manyInstances {
+	if len(raw) < manyInstances {
 		what = fmt.Sprintf("%d labels", n)
 	}
 	c.metric = fmt.Sprintf("log_loss by %s of %s", cmp.Or(how, fmt.Sprintf("%d folds", len(c.folds))), what)
 	return nil
+}
+
+// withLabels adds an instance with other labels, if any of them is known.
+func withLabels(all []*crf.Instance, in *crf.Instance, labels []int32) ([]*crf.Instance, error) {
+	if !anyKnown(labels) {
+		return all, nil
+	}
+	in, err := relabelled(in, [][]int32{labels}, nil)
+	return append(all, in), err
 }
 
 func anyKnown(labels []int32) bool {

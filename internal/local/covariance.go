@@ -8,7 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
-	"gonum.org/v1/gonum/lapack/lapack64"
+	"gonum.org/v1/gonum/lapack/gonum"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/ground"
@@ -360,22 +360,21 @@ func (e *estimate) differences(ctx context.Context) error {
 func (e *estimate) factorise() error {
 	n := e.n
 	scale := 1 / math.Sqrt(e.o.Total)
-	h, ok := lapack64.Potrf(blas64.Symmetric{N: n, Stride: n, Uplo: blas.Upper, Data: e.hessian})
-	if !ok {
+	var linear gonum.Implementation // no interface, for which all of LAPACK would be linked
+	if !linear.Dpotrf(blas.Upper, n, e.hessian, max(1, n)) {
 		return fmt.Errorf("the Hessian is not positive definite: the run did not end at a minimum, or hidden labels leave " +
 			"several")
 	}
-	v, ok := lapack64.Potrf(blas64.Symmetric{N: n, Stride: n, Uplo: blas.Upper, Data: e.outer})
-	if !ok {
+	if !linear.Dpotrf(blas.Upper, n, e.outer, max(1, n)) {
 		return fmt.Errorf("the samples' gradients have no covariance")
 	}
 	e.root = make([]float64, n*n) // Uᵀ
 	for i := range n {
 		for j := i; j < n; j++ {
-			e.root[j*n+i] = v.Data[i*n+j]
+			e.root[j*n+i] = e.outer[i*n+j]
 		}
 	}
-	lapack64.Potrs(h, blas64.General{Rows: n, Cols: n, Stride: n, Data: e.root})
+	linear.Dpotrs(blas.Upper, n, n, e.hessian, max(1, n), e.root, max(1, n))
 	for i := range e.root {
 		e.root[i] *= scale
 	}
