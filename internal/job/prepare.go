@@ -186,9 +186,19 @@ func (p *Prepared) note() {
 // Close gives the files of Options.Spill back. Problem must not be used any more.
 func (p *Prepared) Close() { p.space.Close() }
 
-// standardise puts features on one scale, if that is wanted, and weights to begin with.
+// standardise puts features on one scale, if that is wanted, and weights to begin with. Where statistics are of numbers
+// n of observations, N in the median, their feature is √(n/N): so l2 ‖w‖², of weights w on this scale, is l2 N/n ‖θ‖²,
+// and the prior is that of n observations.
 func (p *Prepared) standardise(ctx context.Context) (err error) {
-	if p.Options.Standardise {
+	if counts := p.Set.MeansWeights; counts != nil {
+		own := make([]float64, len(counts))
+		p.Problem.Statistics = slices.Clone(p.Problem.Statistics)
+		for i, n := range counts {
+			own[i] = math.Sqrt(n)
+			p.Problem.Statistics[i] *= own[i]
+		}
+		p.scale = standardise.Own(&p.Problem.Model.Schema, own)
+	} else if p.Options.Standardise {
 		each, err := standardise.Measure(ctx, &p.Problem.Model.Schema, p.Problem.Data, p.Options.Threads)
 		if err == nil {
 			p.scale, err = p.scaleOf(ctx, each)

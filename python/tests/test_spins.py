@@ -282,6 +282,11 @@ def test_weights_and_statistics() -> None:
     by_counts = IsingModel.from_statistics(want.edges_, counts)
     np.testing.assert_allclose(by_counts.couplings_, want.couplings_, atol=1e-12)
     np.testing.assert_array_equal(by_counts.classes_, want.classes_)
+    frequencies = counts / counts.sum((1, 2), keepdims=True)
+    by_weights = IsingModel.from_statistics(want.edges_, frequencies, edge_weights=counts.sum((1, 2)))
+    np.testing.assert_allclose(by_weights.couplings_, want.couplings_, atol=1e-10)
+    by_weights = IsingModel.from_statistics(want.edges_, frequencies, edge_weights=np.where(np.arange(len(counts)) == 0, 1, 600))
+    assert abs(by_weights.couplings_[0]) < 0.9 * abs(want.couplings_[0])  # one observation is shrunk
     counts[3] = np.nan
     with pytest.warns(BlockbpWarning, match="1 nodes and edges have no means"):
         assert len(IsingModel.from_statistics(want.edges_, counts).edges_) == len(counts) - 1
