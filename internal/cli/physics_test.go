@@ -283,11 +283,12 @@ func TestPriorOfAlignments(t *testing.T) {
 		var short struct {
 			Training   float64 `json:"training_seconds"`
 			Evaluation float64 `json:"evaluation_seconds"`
+			Total      float64 `json:"total_seconds"`
 		}
 		tried := mustRun(t, "train", path, "--model", "potts", option, "--dry-run", "--json")
 		oracle.OK(t, json.Unmarshal([]byte(tried.stdout), &short))
-		if n := short.Training / short.Evaluation; !(n > 1 && n < 500) {
-			t.Errorf("a forecast of %v evaluations", n)
+		if n := short.Training / short.Evaluation; !(n > 1 && n < 500 && short.Total > short.Training) {
+			t.Errorf("a forecast of %v evaluations, and of %v s in all, %v of training", n, short.Total, short.Training)
 		}
 		if math.Abs(got.Prior-want) > 1e-12 || strings.Contains(o.stderr, "prior of an alignment") != (want < 1) {
 			t.Errorf("%s: %v, want %v; it says\n%s", option, got.Prior, want, o.stderr)

@@ -411,12 +411,13 @@ func (a *app) describeTraining(f *trainFlags, p *job.Prepared) error {
 	if err != nil {
 		return err
 	}
-	evaluation, training, err := p.Try(a.ctx)
+	trial, err := p.Try(a.ctx)
 	if err != nil {
 		return err
 	}
 	d := describe.Forecast{Method: p.MethodText(), Memory: forecast, Available: memory.AvailableMemory(), Sizes: sizes,
-		Evaluation: runfolder.Float(evaluation), Training: runfolder.Float(training)}
+		Evaluation: runfolder.Float(trial.Evaluation), Training: runfolder.Float(trial.Training),
+		Total: runfolder.Float(trial.Training + trial.Beside)}
 	return a.print(f.json, &d, "%s\n", lines(d.Table().Text()))
 }
 

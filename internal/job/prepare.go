@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strings"
@@ -414,11 +415,17 @@ func (p *Prepared) Forecast() *learn.Memory {
 // with the prior that is theirs: 48 to 64; twice as many with a wide one (results/README.md).
 const tryTime, usualEvaluations = 10 * time.Second, 55
 
-// Try forecasts the time of learning couplings, by the beginning of it, or all where it is short: what an evaluation
-// takes, and all of them, in seconds. It is NaN of other models.
-func (p *Prepared) Try(ctx context.Context) (evaluation, training float64, err error) {
+// Trial is what learning couplings takes, in seconds: an evaluation, all of them, and beside them reading, standard
+// errors where they take seconds, and tables. It is NaN of other models.
+type Trial struct{ Evaluation, Training, Beside float64 }
+
+// Try forecasts the time of learning couplings, by the beginning of it, or all where it is short.
+func (p *Prepared) Try(ctx context.Context) (t Trial, err error) {
 	if p.Options.Physics == "" || !p.Options.Method.Local() || p.Settings.Group != nil {
-		return math.NaN(), math.NaN(), nil
+		return Trial{math.NaN(), math.NaN(), math.NaN()}, nil
+	}
+	if !p.Began.IsZero() {
+		t.Beside = time.Since(p.Began).Seconds()
 	}
 	s := p.Settings
 	s.MaxTime = min(tryTime, cmp.Or(s.MaxTime, tryTime))
@@ -426,17 +433,23 @@ func (p *Prepared) Try(ctx context.Context) (evaluation, training float64, err e
 	s.Recorder = func(e learn.Event) error { course.Of(e); return nil }
 	fitted, err := learn.Fit(ctx, p.Problem, s)
 	if err != nil || ctx.Err() != nil {
-		return 0, 0, cmp.Or(err, ctx.Err())
+		return t, cmp.Or(err, ctx.Err())
 	}
-	if evaluation, training = fitted.Seconds/fitted.Passes, fitted.Seconds; fitted.Status == learn.TimeLimit {
+	if t.Evaluation, t.Training = fitted.Seconds/fitted.Passes, fitted.Seconds; fitted.Status == learn.TimeLimit {
 		soon, _, _ := course.forecast()
-		if training = max(usualEvaluations*evaluation, 2*fitted.Seconds); !math.IsInf(soon, 1) {
-			training = fitted.Seconds + 2*soon // its last half falls more slowly: alignments ended within 20 % of that
+		if t.Training = max(usualEvaluations*t.Evaluation, 2*fitted.Seconds); !math.IsInf(soon, 1) {
+			t.Training = fitted.Seconds + 2*soon // its last half falls more slowly: alignments ended within 20 % of that
 		}
-		training = min(training, evaluation*cmp.Or(p.Settings.MaxPasses, math.Inf(1)),
+		t.Training = min(t.Training, t.Evaluation*cmp.Or(p.Settings.MaxPasses, math.Inf(1)),
 			cmp.Or(p.Settings.MaxTime.Seconds(), math.Inf(1)))
 	}
-	return evaluation, training, nil
+	began, m, found := time.Now(), p.original(fitted.Model), columns(nil)
+	if p.Options.Errors == errorsCheap {
+		found, _, _ = p.covariance(ctx, m, func(int, int) {}) // a training that it fails in notes it, and goes on
+	}
+	err = p.couplings(m, found).write(io.Discard)
+	t.Beside += time.Since(began).Seconds()
+	return t, cmp.Or(err, ctx.Err())
 }
 
 // inferenceBytes is what inference of some instances takes: as many at a time as there are threads.
