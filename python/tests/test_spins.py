@@ -49,6 +49,13 @@ def test_ising_equals_the_command(tmp_path: Path, command: Any, method: str) -> 
     # The truth is within the errors, of which some are three standard deviations.
     assert np.max(np.abs(model.couplings_ - J) / model.errors_["couplings"]) < 3.5
     assert np.array_equal(model.edges_, edges) and model.converged_
+    np.savetxt(tmp_path / "s.csv", samples, "%d", ",")
+    np.savetxt(tmp_path / "edges.csv", edges[:, ::-1], "%d", ",", header="u,v", comments="")
+    command("train", "s.csv", "--model", "ising", "--method", method, "-o", "table", "-q", "--report=false", "--errors=none")
+    loaded = IsingModel.load(tmp_path / "table/model.safetensors")
+    assert np.array_equal(loaded.edges_, edges) and np.allclose(loaded.couplings_, model.couplings_, atol=1e-5)
+    (tmp_path / "edges.csv").unlink()
+    command("eval", "s.csv", "-m", "table", "-q")  # the model knows its edges
     matrix = model.coupling_matrix()
     assert np.array_equal(matrix, matrix.T) and matrix[0, 1] == model.couplings_[0] and matrix[1, 3] == 0
 

@@ -174,8 +174,8 @@ class _Couplings(Estimator):
         sites = model.weights["node.node"].shape[0]
         self.n_features_in_, self.errors_ = sites, None
         self._name(model.about.get("sites", []))
-        if "edges" in model.about:
-            flat = model.about["edges"]
+        if "edges" in model.about or "columns" in model.recipe:  # of the command, which has read samples
+            flat = model.about.get("edges", model.recipe.get("pairs"))
             self.edges_ = _bonds(None if flat is None else np.array(flat, np.int64).reshape(-1, 2), sites)
         if hasattr(self, "directed"):
             self.directed = not model.schema["edge_types"][0].get("symmetric", False)
