@@ -220,11 +220,6 @@ func (m *FeatureData) Entries(r int, scratch *[]float64) Entries {
 	return all
 }
 
-// constant reports whether every entry is one.
-func (m *FeatureData) constant() bool {
-	return m.Double == nil && m.Single == nil && m.Bins == nil && m.Start == nil && m.Computed == nil
-}
-
 // Pick returns the matrix of some rows, in the form of the whole.
 func (f *Features) Pick(rows []int32) Features {
 	m := &f.data

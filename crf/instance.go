@@ -154,10 +154,6 @@ func (in *Instance) checkFeatures(nodeCount, edgeCount []int) error {
 			return &Error{what + "_features", nil, fmt.Sprintf("type %q has %d columns, the model has %d",
 				name, f.data.Dim, dim)}
 		}
-		if copies > 0 && !f.data.constant() {
-			return fmt.Errorf("untied %s type %q has features that vary; its weights are per %s already: give it the "+
-				"constant feature", what, name, what)
-		}
 		if copies > 0 && copies != rows {
 			return fmt.Errorf("untied %s type %q has weights for %d, the instance has %d of them", what, name, copies, rows)
 		}

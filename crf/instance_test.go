@@ -88,7 +88,6 @@ func TestInstanceErrors(t *testing.T) {
 		{`node_features: type "word" has 3 rows, want 2`, func(s *InstanceSpec) { s.NodeFeat[0] = Constant(3, 2) }},
 		{`node_features: type "word" has 3 columns, the model has 2`, func(s *InstanceSpec) { s.NodeFeat[0] = Constant(2, 3) }},
 		{`edge_features: type "at" has 2 rows, want 1`, func(s *InstanceSpec) { s.EdgeFeat[0] = Constant(2, 1) }},
-		{`untied node type "place" has features that vary`, func(s *InstanceSpec) { s.NodeFeat[1], _ = Dense([]float64{1}, 1) }},
 		{`untied node type "place" has weights for 1, the instance has 2 of them`, func(s *InstanceSpec) {
 			s.Graph, _ = graph.FromEdges(3, []int32{0}, []int32{2})
 			s.NodeType, s.EdgeType = []int32{0, 1, 1}, []int32{0}

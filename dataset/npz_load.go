@@ -13,7 +13,6 @@ import (
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/memory"
-	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/parallel"
 )
 
@@ -90,10 +89,8 @@ func (l *npzLoader) expand(paths []string) (files []npzFile) {
 		switch {
 		case l.o.readsSamples() && formats.IsSamples(path):
 			read = l.openSamples
-		case l.o.Recipe == nil && l.o.Lattice+l.o.SampleWeights != "":
-			name := map[bool]string{true: "SampleWeights", false: "Lattice"}[l.o.Lattice == ""]
-			l.fail(option.Wrong(name, "it is for tables of samples and alignments; among the arrays of %s give edges, or "+
-				"grid_shape, and sample_weights", path))
+		case l.o.Recipe == nil && l.o.ofSamples() != "":
+			l.fail(l.o.notOfArrays(path))
 		case isArrayFolder(path):
 			folder, read = path, l.openArrayFolder
 		case strings.HasSuffix(path, ".npz"):
@@ -167,7 +164,7 @@ func (l *npzLoader) learnSchema() {
 		r.NodeForm, r.EdgeForm = FormConstant, FormConstant
 	}
 	if first.samples != nil {
-		r.Columns = first.samples.columns
+		r.Columns, r.Pairs = first.samples.columns, first.samples.pairs
 	}
 	l.run(l.findDirection, func() { s.NodeTypes = l.nodeTypesOf() }, func() { s.EdgeTypes = l.edgeTypesOf(s.NodeTypes) },
 		l.learnFeatures, l.completeSchema)

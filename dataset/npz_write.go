@@ -50,6 +50,9 @@ func FromArrays(m Manifest, o Options, instances ...*Arrays) (*Set, error) {
 	if err := o.validate(KindNPZ); err != nil {
 		return nil, public(err)
 	}
+	if o.ofSamples() != "" {
+		return nil, public(o.notOfArrays("instances"))
+	}
 	if problem := m.validate(); problem != "" {
 		return nil, &Error{File: ManifestName, Problem: problem}
 	}

@@ -75,6 +75,8 @@ type Recipe struct {
 	Spins bool `json:"spins,omitempty"`
 	// Columns are the nodes, for npz, where samples were read from a table or an alignment.
 	Columns []sampleColumn `json:"columns,omitempty"`
+	// Pairs are the ends of the edges of such samples, before any is left out, where they are not all pairs.
+	Pairs []int32 `json:"pairs,omitempty"`
 	// LabelNames are the node types whose labels that are numbers are the names of states.
 	LabelNames []int `json:"label_names,omitempty"`
 	// About is what the data said for those who read the model.
@@ -146,6 +148,9 @@ func (r *Recipe) validate() error {
 		{"colours", !r.Colours || images && r.FeatureDim == 3},
 		{"label_colours", !r.LabelColours || len(r.Palette) > 0 && len(r.Palette) == len(r.States)},
 		{"columns", len(r.Columns) == 0 || r.Untied},
+		{"pairs", len(r.Pairs)%2 == 0 && !slices.ContainsFunc(r.Pairs, func(s int32) bool {
+			return s < 0 || int(s) >= len(r.Columns)
+		})},
 		{"node_form", !npz || slices.Contains([]string{FormNone, FormConstant, FormDense}, r.NodeForm)},
 		{"edge_form", !npz || slices.Contains([]string{FormConstant, FormDense, FormBins}, r.EdgeForm)},
 		{"kept_edges", rise(r.KeptEdges) && (len(r.KeptEdges) == 0 || r.KeptEdges[0] >= 0)},

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -29,6 +30,7 @@ type sampleColumn struct {
 // samples are what was read of a table or an alignment, beside its arrays.
 type samples struct {
 	columns []sampleColumn // empty names: nodes are called by their numbers
+	pairs   []int32        // ends of the edges; nil: all pairs are
 	states  [][]string     // of each type
 }
 
@@ -52,16 +54,21 @@ func (l *npzLoader) openSamples(r *opened, path string) []*npzContents {
 	case len(p.List) > 0:
 	case l.o.Lattice != "":
 		edges = p.lattice(l.o.Lattice)
-	case l.pairs == "":
-		edges = p.allPairs()
+	case l.pairs != "":
+		edges = p.namedPairs(l.pairs)
+	case l.o.Recipe != nil && l.o.Recipe.Pairs != nil:
+		edges = slices.Clone(l.o.Recipe.Pairs)
 	default:
-		edges = p.pairs(l.pairs)
+		edges = p.allPairs()
+	}
+	if l.o.Lattice+l.pairs != "" {
+		p.pairs = edges
 	}
 	if r.list = append(r.list, p.Errors()...); len(r.list) > 0 {
 		return nil
 	}
-	for e := 0; e < len(edges); e += 2 { // the end of the smaller type comes first
-		if u, v := edges[e], edges[e+1]; p.columns[u].Type > p.columns[v].Type {
+	for e := 0; e < len(edges); e += 2 { // the end of the smaller type comes first, and of one type the smaller
+		if u, v := edges[e], edges[e+1]; cmp.Or(p.columns[u].Type-p.columns[v].Type, int(u-v)) > 0 {
 			edges[e], edges[e+1] = v, u
 		}
 	}
@@ -136,8 +143,8 @@ func (p *sampleReader) lattice(asked string) (edges []int32) {
 	return edges
 }
 
-// pairs are the edges that a table names, by names of columns or by numbers from 0, as in tables of a graph.
-func (p *sampleReader) pairs(path string) (edges []int32) {
+// namedPairs are the edges that a table names, by names of columns or by numbers from 0, as in tables of a graph.
+func (p *sampleReader) namedPairs(path string) (edges []int32) {
 	data := p.read(path, "a table of edges")
 	if len(p.List) > 0 {
 		return nil

@@ -114,6 +114,11 @@ func TestSamplesMistakes(t *testing.T) {
 	_, err = Open(t.Context(), []string{writeText(t, "s.csv", "a,b\n0,1\n1,0\n")}, o)
 	wantError(t, err, `"w" is no column of`)
 	o.SampleWeights = ""
+	o.Lattice = "1x2"
+	_, err = FromArrays(Manifest{}, o, &Arrays{Edges: [][2]int32{{0, 1}}, Labels: [][]int32{{0, 1}}})
+	wantError(t, err, "Lattice: ", "it is for tables of samples")
+	_, err = Open(t.Context(), []string{writeText(t, "s.csv", "a,b\n0,1\n1,0\n")}, Options{SampleWeights: "w"})
+	wantError(t, err, "SampleWeights: ", "it is for samples: give ", "Untied")
 	for _, o.Lattice = range []string{"1x3", "1x2:periodic", "1x2x1", "-1x-2", "1x2:torus",
 		"3x6148914691236517206"} { // whose product overflows to 2
 		_, err = Open(t.Context(), []string{writeText(t, "s.csv", "a,b\n0,1\n1,0\n")}, o)

@@ -38,6 +38,8 @@ type Set struct {
 	// Means are the mean statistics of the only instance, laid out as the weights, where they are given in place of
 	// samples; nil: those of its labels.
 	Means []float64
+	// MeansWeights are of how many observations each of Means is, over the weight of the instance; nil: 1.
+	MeansWeights []float64
 	// Warnings are sentences about what was assumed or left out.
 	Warnings []string
 

@@ -11,18 +11,24 @@ import (
 
 // Names of the arrays of a file of statistics, beside edges.
 const (
-	nodeMeansArray = "node_means"
-	edgeMeansArray = "edge_means"
+	nodeMeansArray   = "node_means"
+	edgeMeansArray   = "edge_means"
+	nodeWeightsArray = "node_weights"
+	edgeWeightsArray = "edge_weights"
 )
 
 // statisticsArrays are means of nodes and edges in place of samples: probabilities, or counts, which say of how many
-// observations they are. A table with NaN is not known.
+// observations they are if no weights do. A table with NaN, or of weight 0, is not known.
 var statisticsArrays = npy.Rules{
 	edgesRule,
 	{Name: nodeMeansArray, Float: true, Shape: "[n, states]"},
 	{Name: edgeMeansArray, Float: true, Shape: "[m, states, states]"},
+	{Name: nodeWeightsArray, Float: true, Shape: "[n]", Range: ofObservations},
+	{Name: edgeWeightsArray, Float: true, Shape: "[m]", Range: ofObservations},
 	directedRule,
 }
+
+const ofObservations = "0 to 1e150"
 
 const (
 	// roundedMeans is by how much means may contradict each other where how many observations they are of is not known:
@@ -49,8 +55,8 @@ func (in *npzInstance) readMeans() {
 		return
 	}
 	k := tables.Shape[1]
-	s := &statistics{states: k, nodes: in.means(nodeMeansArray, in.nodes.count, k),
-		edges: in.means(edgeMeansArray, in.edges.count, k*k)}
+	s := &statistics{states: k, nodes: in.means(nodeMeansArray, nodeWeightsArray, in.nodes.count, k),
+		edges: in.means(edgeMeansArray, edgeWeightsArray, in.edges.count, k*k)}
 	var observations []float64
 	for _, m := range s.edges {
 		if m.Table != nil {
@@ -74,9 +80,12 @@ func (in *npzInstance) readMeans() {
 	}
 }
 
-// means takes tables of an array, as probabilities.
-func (in *npzInstance) means(array string, count, size int) []numeric.Means {
-	all, a := make([]numeric.Means, count), in.arrays[array]
+// means takes tables of an array, as probabilities, with the weights that another may have.
+func (in *npzInstance) means(array, weights string, count, size int) []numeric.Means {
+	all, a, of := make([]numeric.Means, count), in.arrays[array], in.arrays[weights]
+	if of.Shape != nil && a.Shape == nil {
+		in.Add(0, weights, "", "there are no %s that they weigh", array)
+	}
 	for i := 0; i < count && a.Shape != nil; i++ {
 		sum, table := 0.0, make([]float64, size)
 		for j := range table {
@@ -88,13 +97,15 @@ func (in *npzInstance) means(array string, count, size int) []numeric.Means {
 			in.Add(0, fmt.Sprintf("%s[%d]", array, i), "write nan where nothing is known",
 				"has entries from %v to %v, want probabilities or counts", least, most)
 		}
-		if math.IsNaN(sum) {
+		if math.IsNaN(sum) || of.Shape != nil && of.At(i) == 0 {
 			continue
 		}
 		for j := range table {
 			table[j] /= sum
 		}
-		if all[i] = (numeric.Means{Table: table, Of: sum}); math.Abs(sum-1) <= roundedMeans {
+		if all[i] = (numeric.Means{Table: table, Of: sum}); of.Shape != nil {
+			all[i].Of = of.At(i)
+		} else if math.Abs(sum-1) <= roundedMeans {
 			all[i].Of = 1
 		}
 	}
@@ -122,17 +133,25 @@ func (l *npzLoader) takeMeans(set *Set, list []error) (*Set, []error) {
 	if len(list) > 0 {
 		return nil, list
 	}
-	s, unmatched, kept := l.instances[0].statistics, 0, []int32(nil)
+	s, unmatched, kept, total := l.instances[0].statistics, 0, []int32(nil), l.instances[0].spec.Weight
+	add := func(m numeric.Means) {
+		set.Means = append(set.Means, m.Table...)
+		set.MeansWeights = append(set.MeansWeights, slices.Repeat([]float64{m.Of / total}, len(m.Table))...)
+	}
 	for _, m := range s.nodes {
 		if m.Table == nil { // what weights of zero have: they stay
-			unmatched, m.Table = unmatched+1, slices.Repeat([]float64{1 / float64(s.states)}, s.states)
+			m = numeric.Means{Table: slices.Repeat([]float64{1 / float64(s.states)}, s.states), Of: total}
+			unmatched++
 		}
-		set.Means = append(set.Means, m.Table...)
+		add(m)
 	}
 	for e, m := range s.edges {
-		if set.Means = append(set.Means, m.Table...); m.Table != nil {
+		if add(m); m.Table != nil {
 			kept = append(kept, int32(e))
 		}
+	}
+	if slices.Min(set.MeansWeights) == slices.Max(set.MeansWeights) {
+		set.MeansWeights = nil
 	}
 	if unmatched += len(s.edges) - len(kept); unmatched > 0 {
 		l.warn("%d nodes and edges have no means: nothing is matched there, and their weights are 0", unmatched)
@@ -142,7 +161,8 @@ func (l *npzLoader) takeMeans(set *Set, list []error) (*Set, []error) {
 			"tables are fitted to it", s.apart)
 	}
 	if l.instances[0].spec.Weight == 1 {
-		l.warn("of how many observations means are is not said: the prior counts as much as one; give counts, or {prior}")
+		l.warn("of how many observations means are is not said: the prior counts as much as one; give counts, " +
+			"node_weights and edge_weights, or {prior}")
 	}
 	if len(kept) < len(s.edges) {
 		var err error

@@ -100,7 +100,7 @@ func (l *learner) changeEdges(w *worker, s *jobResult, u *unit, block *partition
 			last[j] = is
 		}
 		if span.Untied {
-			l.takeUntied(s, span, u.in.EdgeRow(e), belief)
+			l.takeUntied(w, s, span, u.in.EdgeFeatures(t), u.in.EdgeRow(e), belief)
 			continue
 		}
 		simd.AddScaled(belief, kept, -1)

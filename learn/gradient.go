@@ -6,6 +6,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/simd"
 )
@@ -79,7 +80,8 @@ func (l *learner) contributeNodes(w *worker, s *jobResult, u *unit, block *parti
 	}
 	if span.Untied {
 		for i, node := range nodes {
-			s.freeEnergy -= w.scale * l.takeUntied(s, span, u.in.NodeRow(node), beliefs[i*span.States:][:span.States])
+			s.freeEnergy -= w.scale * l.takeUntied(w, s, span, u.in.NodeFeatures(t), u.in.NodeRow(node),
+				beliefs[i*span.States:][:span.States])
 		}
 		return
 	}
@@ -122,7 +124,8 @@ func (l *learner) contributeEdges(
 	s.freeEnergy += w.scale * free
 	if span.Untied {
 		for i, e := range edges {
-			product := l.takeUntied(s, span, u.in.EdgeRow(e), beliefs[i*span.States:][:span.States])
+			product := l.takeUntied(w, s, span, u.in.EdgeFeatures(t), u.in.EdgeRow(e),
+				beliefs[i*span.States:][:span.States])
 			if v.kind != consistentVisit {
 				s.freeEnergy -= w.scale * product
 			}
@@ -223,12 +226,14 @@ func (l *learner) untiedNumbers(units []*unit, block int) (n int) {
 	return n
 }
 
-// takeUntied appends the belief of every feature of an entry with its own weights, and returns
-// its ⟨θ,τ⟩. Untied types have constant features, so M τ = τ for each.
-func (l *learner) takeUntied(s *jobResult, span *crf.Span, row int, belief []float64) (product float64) {
+// takeUntied appends M τ of an entry with its own weights, and returns its ⟨θ,τ⟩.
+func (l *learner) takeUntied(w *worker, s *jobResult, span *crf.Span, f *crf.Features, row int,
+	belief []float64) (product float64) {
+	w.features = numeric.Resize(w.features, span.Features)
+	f.Row(w.features, row)
 	theta := l.model.Weights[span.At+row*span.Copy():][:span.Copy()]
 	for j, weight := range theta {
-		x := belief[j%span.States]
+		x := w.features[j/span.States] * belief[j%span.States]
 		s.untied = append(s.untied, x)
 		product += weight * x
 	}

@@ -14,16 +14,17 @@ import (
 
 // worker is the scratch of one goroutine.
 type worker struct {
-	space   *bp.Workspace
-	adjoint *ground.Adjoint
-	belief  []float64 // of nodes or edges computed together
-	logs    []float64 // beliefs of labels, then their logarithms
-	scratch []float64 // for an entropy
-	places  []int32   // of cut edges
-	pages   spill.Pages
-	visit   *visit  // at work
-	scale   float64 // weight of the unit at work over that of the job
-	split   bool    // what a split adds to the bound is found beside
+	space    *bp.Workspace
+	adjoint  *ground.Adjoint
+	belief   []float64 // of nodes or edges computed together
+	logs     []float64 // beliefs of labels, then their logarithms
+	scratch  []float64 // for an entropy
+	features []float64 // of an entry with its own weights
+	places   []int32   // of cut edges
+	pages    spill.Pages
+	visit    *visit  // at work
+	scale    float64 // weight of the unit at work over that of the job
+	split    bool    // what a split adds to the bound is found beside
 }
 
 // jobResult is what a job adds to the gradient, a block visited in some of the units, and how that went.

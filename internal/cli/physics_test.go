@@ -7,14 +7,17 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/job"
 	arrayfile "github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/mrf"
 )
 
 // couplingsOf reads the table of a run: value and error by the names in front of them.
@@ -280,11 +283,12 @@ func TestPriorOfAlignments(t *testing.T) {
 		var short struct {
 			Training   float64 `json:"training_seconds"`
 			Evaluation float64 `json:"evaluation_seconds"`
+			Total      float64 `json:"total_seconds"`
 		}
 		tried := mustRun(t, "train", path, "--model", "potts", option, "--dry-run", "--json")
 		oracle.OK(t, json.Unmarshal([]byte(tried.stdout), &short))
-		if n := short.Training / short.Evaluation; !(n > 1 && n < 500) {
-			t.Errorf("a forecast of %v evaluations", n)
+		if n := short.Training / short.Evaluation; !(n > 1 && n < 500 && short.Total > short.Training) {
+			t.Errorf("a forecast of %v evaluations, and of %v s in all, %v of training", n, short.Total, short.Training)
 		}
 		if math.Abs(got.Prior-want) > 1e-12 || strings.Contains(o.stderr, "prior of an alignment") != (want < 1) {
 			t.Errorf("%s: %v, want %v; it says\n%s", option, got.Prior, want, o.stderr)
@@ -346,4 +350,42 @@ func TestStatistics(t *testing.T) {
 		o.says(t, c.says)
 		mustRun(t, "sample", samples, "-m", out, "-q", "-o", filepath.Join(dir, "drawn.npz"), "--samples", "5", "--force")
 	}
+}
+
+// TestWeightsOfStatistics: the gradient of the objective that the how-to gives is zero where statistics of different
+// numbers of observations end, in which the prior of each counts as that of its own.
+func TestWeightsOfStatistics(t *testing.T) {
+	t.Parallel()
+	dir, table, of := t.TempDir(), []float64{0.25, 0.15, 0.15, 0.45}, []float64{20, 500, 100}
+	path, out := filepath.Join(dir, "means.npz"), filepath.Join(dir, "run")
+	write := func(more ...arrayfile.Array) {
+		oracle.OK(t, arrayfile.WriteArchive(path, append(more, arrayfile.ArrayOf("edges", []int32{0, 1, 1, 2, 2, 3}, 3, 2),
+			arrayfile.ArrayOf("edge_means", slices.Repeat(table, 3), 3, 2, 2), arrayfile.ArrayOf("directed", []int32{1}))...))
+	}
+	train := []string{"train", "--statistics", path, "--model", "potts", "--tol", "1e-9", "-q", "--force", "-o", out}
+	write(arrayfile.ArrayOf("edge_weights", of, 3))
+	for _, method := range []string{"exact", "bbpl", "inner-dual"} {
+		mustRun(t, append(train, "--method", method)...)
+		theta := oracle.Must(job.LoadModel(out))(t).Model.Weights
+		nodes, edges := oracle.Marginals(&mrf.Pairwise{
+			Graph: oracle.Must(graph.FromEdges(4, []int32{0, 1, 2}, []int32{1, 2, 3}))(t), Card: []int32{2, 2, 2, 2},
+			Node: theta[:8], NodeAt: []int{0, 2, 4, 6, 8}, Edge: theta[8:], EdgeAt: []int{0, 4, 8, 12}})
+		at := 0
+		check := func(marginals, means []float64, of float64) {
+			for x, p := range marginals {
+				if d := p - means[x] + theta[at]/of; math.Abs(d) > 1e-8 {
+					t.Errorf("%s: derivative %d is %v", method, at, d)
+				}
+				at++
+			}
+		}
+		for s, p := range nodes {
+			check(p, []float64{0.4, 0.6}, max(of[max(0, s-1)], of[min(2, s)]))
+		}
+		for e, p := range edges {
+			check(p, table, of[e])
+		}
+	}
+	write(arrayfile.ArrayOf("node_weights", []float64{1, 1, 1, 1}, 4))
+	run(t, train...).wantFailure(t, 3, "there are no node_means")
 }

@@ -95,8 +95,8 @@ func (f *trainFlags) registerModel(fl *pflag.FlagSet) {
 		"with --model, edges that samples tell of alone: ebic[:GAMMA] (extended BIC, 0.25) or "+
 			"stability[:HALVES] (of 20)")
 	fl.Lookup("select-edges").NoOptDefVal = "ebic"
-	fl.StringVar(&f.statistics, "statistics", "", "with --model, in place of DATA: an .npz of edges, edge_means and "+
-		"node_means")
+	fl.StringVar(&f.statistics, "statistics", "", "with --model, in place of DATA: an .npz of edges, edge_means, "+
+		"node_means and weights of these")
 	reads(fl, "means of nodes and edges, as .npz", "statistics")
 	fl.StringVar((*string)(&o.Method), "method", "auto",
 		"auto (by size), bbpl, inner-dual or full; or, by L-BFGS, exact (likelihood, of narrow networks), truncated:K "+
@@ -411,12 +411,13 @@ func (a *app) describeTraining(f *trainFlags, p *job.Prepared) error {
 	if err != nil {
 		return err
 	}
-	evaluation, training, err := p.Try(a.ctx)
+	trial, err := p.Try(a.ctx)
 	if err != nil {
 		return err
 	}
 	d := describe.Forecast{Method: p.MethodText(), Memory: forecast, Available: memory.AvailableMemory(), Sizes: sizes,
-		Evaluation: runfolder.Float(evaluation), Training: runfolder.Float(training)}
+		Evaluation: runfolder.Float(trial.Evaluation), Training: runfolder.Float(trial.Training),
+		Total: runfolder.Float(trial.Training + trial.Beside)}
 	return a.print(f.json, &d, "%s\n", lines(d.Table().Text()))
 }
 

@@ -18,9 +18,11 @@ type Forecast struct {
 	Method    string        `json:"method"`
 	Memory    *learn.Memory `json:"memory"`
 	Available int64         `json:"available_bytes"`
-	// Of couplings, and else NaN: seconds of an evaluation of the objective, as measured, and of the training.
+	// Of couplings, and else NaN: seconds of an evaluation of the objective, as measured, of the training, and of all,
+	// with reading, standard errors and tables.
 	Evaluation runfolder.Float `json:"evaluation_seconds"`
 	Training   runfolder.Float `json:"training_seconds"`
+	Total      runfolder.Float `json:"total_seconds"`
 	*learn.Sizes
 }
 
@@ -42,8 +44,9 @@ func (f *Forecast) timeRows() [][]string {
 	if math.IsNaN(float64(f.Training)) {
 		return nil
 	}
-	return [][]string{{"seconds, forecast", fmt.Sprintf("%.3g: about %.0f evaluations of %.3g s, as measured; wide "+
-		"priors may take twice as many", f.Training, f.Training/f.Evaluation, f.Evaluation)}}
+	return [][]string{{"seconds, forecast", fmt.Sprintf("%.3g: %.3g for about %.0f evaluations of %.3g s, as "+
+		"measured, and the rest beside; wide priors may take twice as many", f.Total, f.Training,
+		f.Training/f.Evaluation, f.Evaluation)}}
 }
 
 func (f *Forecast) memoryRows() [][]string {

@@ -177,7 +177,7 @@ func (s *Statistics) Frequencies() []float64 {
 		}
 	})
 	for kind, span := range spans {
-		if span.Untied && s.Given != nil { // its features are constant
+		if span.Untied && s.Given != nil && span.Copy() == span.States { // each of its means is of one feature
 			of := counts[at[kind]:][:span.States]
 			clear(of)
 			for i, mean := range s.Given[span.At:][:span.Len] {

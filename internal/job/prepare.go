@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strings"
@@ -185,9 +186,19 @@ func (p *Prepared) note() {
 // Close gives the files of Options.Spill back. Problem must not be used any more.
 func (p *Prepared) Close() { p.space.Close() }
 
-// standardise puts features on one scale, if that is wanted, and weights to begin with.
+// standardise puts features on one scale, if that is wanted, and weights to begin with. Where statistics are of numbers
+// n of observations, N in the median, their feature is √(n/N): so l2 ‖w‖², of weights w on this scale, is l2 N/n ‖θ‖²,
+// and the prior is that of n observations.
 func (p *Prepared) standardise(ctx context.Context) (err error) {
-	if p.Options.Standardise {
+	if counts := p.Set.MeansWeights; counts != nil {
+		own := make([]float64, len(counts))
+		p.Problem.Statistics = slices.Clone(p.Problem.Statistics)
+		for i, n := range counts {
+			own[i] = math.Sqrt(n)
+			p.Problem.Statistics[i] *= own[i]
+		}
+		p.scale = standardise.Own(&p.Problem.Model.Schema, own)
+	} else if p.Options.Standardise {
 		each, err := standardise.Measure(ctx, &p.Problem.Model.Schema, p.Problem.Data, p.Options.Threads)
 		if err == nil {
 			p.scale, err = p.scaleOf(ctx, each)
@@ -384,11 +395,17 @@ func (p *Prepared) Forecast() *learn.Memory {
 // with the prior that is theirs: 48 to 64; twice as many with a wide one (results/README.md).
 const tryTime, usualEvaluations = 10 * time.Second, 55
 
-// Try forecasts the time of learning couplings, by the beginning of it, or all where it is short: what an evaluation
-// takes, and all of them, in seconds. It is NaN of other models.
-func (p *Prepared) Try(ctx context.Context) (evaluation, training float64, err error) {
+// Trial is what learning couplings takes, in seconds: an evaluation, all of them, and beside them reading, standard
+// errors where they take seconds, and tables. It is NaN of other models.
+type Trial struct{ Evaluation, Training, Beside float64 }
+
+// Try forecasts the time of learning couplings, by the beginning of it, or all where it is short.
+func (p *Prepared) Try(ctx context.Context) (t Trial, err error) {
 	if p.Options.Physics == "" || !p.Options.Method.Local() || p.Settings.Group != nil {
-		return math.NaN(), math.NaN(), nil
+		return Trial{math.NaN(), math.NaN(), math.NaN()}, nil
+	}
+	if !p.Began.IsZero() {
+		t.Beside = time.Since(p.Began).Seconds()
 	}
 	s := p.Settings
 	s.MaxTime = min(tryTime, cmp.Or(s.MaxTime, tryTime))
@@ -396,17 +413,23 @@ func (p *Prepared) Try(ctx context.Context) (evaluation, training float64, err e
 	s.Recorder = func(e learn.Event) error { course.Of(e); return nil }
 	fitted, err := learn.Fit(ctx, p.Problem, s)
 	if err != nil || ctx.Err() != nil {
-		return 0, 0, cmp.Or(err, ctx.Err())
+		return t, cmp.Or(err, ctx.Err())
 	}
-	if evaluation, training = fitted.Seconds/fitted.Passes, fitted.Seconds; fitted.Status == learn.TimeLimit {
+	if t.Evaluation, t.Training = fitted.Seconds/fitted.Passes, fitted.Seconds; fitted.Status == learn.TimeLimit {
 		soon, _, _ := course.forecast()
-		if training = max(usualEvaluations*evaluation, 2*fitted.Seconds); !math.IsInf(soon, 1) {
-			training = fitted.Seconds + 2*soon // its last half falls more slowly: alignments ended within 20 % of that
+		if t.Training = max(usualEvaluations*t.Evaluation, 2*fitted.Seconds); !math.IsInf(soon, 1) {
+			t.Training = fitted.Seconds + 2*soon // its last half falls more slowly: alignments ended within 20 % of that
 		}
-		training = min(training, evaluation*cmp.Or(p.Settings.MaxPasses, math.Inf(1)),
+		t.Training = min(t.Training, t.Evaluation*cmp.Or(p.Settings.MaxPasses, math.Inf(1)),
 			cmp.Or(p.Settings.MaxTime.Seconds(), math.Inf(1)))
 	}
-	return evaluation, training, nil
+	began, m, found := time.Now(), p.original(fitted.Model), columns(nil)
+	if p.Options.Errors == errorsCheap {
+		found, _, _ = p.covariance(ctx, m, func(int, int) {}) // a training that it fails in notes it, and goes on
+	}
+	err = p.couplings(m, found).write(io.Discard)
+	t.Beside += time.Since(began).Seconds()
+	return t, cmp.Or(err, ctx.Err())
 }
 
 // inferenceBytes is what inference of some instances takes: as many at a time as there are threads.

@@ -37,7 +37,8 @@ type Course struct {
 
 func (p *Prepared) course(f *learn.Result) Course {
 	return Course{f.Status, f.Reason, runfolder.Float(f.Objective), runfolder.Float(f.GradientNorm),
-		runfolder.Float(f.Suboptimality), f.Iterations, f.Passes, f.Convex, p.Problem.L2, p.scale != nil, p.rule.String()}
+		runfolder.Float(f.Suboptimality), f.Iterations, f.Passes, f.Convex, p.Problem.L2,
+		p.scale != nil && p.Set.Means == nil, p.rule.String()}
 }
 
 // Summary holds the values of result.json. NaN becomes null.

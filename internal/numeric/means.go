@@ -5,7 +5,7 @@ import "math"
 // Means are probabilities of the states of a node, or of the pairs of states of an edge, row by row.
 type Means struct {
 	Table []float64 // nil: not known
-	Of    float64   // the observations that they are of; 1 of probabilities
+	Of    float64   // the observations that they are of; 1 where these are not known
 }
 
 // marginal is what those of an edge say of its first end, 0, or the second.
@@ -21,9 +21,10 @@ func (m *Means) marginal(k, end int) []float64 {
 func stateOf(entry, k, end int) int { return [2]int{entry / k, entry % k}[end] }
 
 // Reconcile takes for the means of a node of k states the mean of what is said of it, each by its observations, and
-// fits the tables of edges from us to vs to those. compare is told what an edge says of a node, beside the mean of all.
+// fits the tables of edges from us to vs to those. A node then is of as many observations as what says the most of it,
+// as others may be the same. compare is told what an edge says of a node, beside the mean of all.
 func Reconcile(k int, us, vs []int32, nodes, edges []Means, compare func(e int, n int32, said, mean []float64)) {
-	sums := make([]Means, len(nodes))
+	sums, most := make([]Means, len(nodes)), make([]float64, len(nodes))
 	add := func(n int32, table []float64, of float64) {
 		if of == 0 {
 			return
@@ -35,6 +36,7 @@ func Reconcile(k int, us, vs []int32, nodes, edges []Means, compare func(e int, 
 			sums[n].Table[x] += of * p
 		}
 		sums[n].Of += of
+		most[n] = max(most[n], of)
 	}
 	for n, m := range nodes {
 		add(int32(n), m.Table, m.Of)
@@ -47,7 +49,7 @@ func Reconcile(k int, us, vs []int32, nodes, edges []Means, compare func(e int, 
 		for x := range sum.Table {
 			sum.Table[x] /= sum.Of
 		}
-		nodes[n] = sum
+		nodes[n] = Means{sum.Table, most[n]}
 	}
 	for e, m := range edges {
 		if m.Table != nil {

@@ -21,6 +21,13 @@ import (
 type Map struct {
 	columns []columns // of the types of nodes, and behind them of edges
 	nodes   int       // types
+	own     []float64 // [weights] of untied types: the feature of an element, in place of 1; nil: ones
+}
+
+// Own is the change of scale by which the constant feature of every node, and edge, of untied types becomes a number of
+// its own, which stands where each of its weights does.
+func Own(schema *crf.Schema, own []float64) *Map {
+	return &Map{make([]columns, len(schema.NodeTypes)+len(schema.EdgeTypes)), len(schema.NodeTypes), own}
 }
 
 // featuresOf are those of type i, in the order of Map.
@@ -301,9 +308,24 @@ func (m *Map) Instance(in *crf.Instance, space *spill.Space) (*crf.Instance, err
 		}
 		if c := &m.columns[i]; c.mean != nil {
 			list[t] = c.features(&list[t], space)
+		} else if m.own != nil {
+			var err error
+			if list[t], err = crf.Dense(m.ownOf(in, i), 1); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return crf.NewInstance(in.Schema(), spec)
+}
+
+// ownOf is what the elements of a type have.
+func (m *Map) ownOf(in *crf.Instance, i int) (own []float64) {
+	layout := in.Schema().Layout()
+	span := slices.Concat(layout.Node, layout.Edge)[i]
+	for at := span.At; at < span.At+span.Len; at += span.States {
+		own = append(own, m.own[at])
+	}
+	return own
 }
 
 // Room is what Instance takes of a space.
@@ -369,6 +391,9 @@ func scale[T float32 | float64](c *columns, x []T) {
 // Features that several of them share are changed once. Sparse rows of ones alone have no place for other values:
 // where there are some, nothing is changed and the answer is false.
 func (m *Map) InPlace(data []*crf.Instance) bool {
+	if m.own != nil {
+		return false
+	}
 	for _, in := range data {
 		for i := range m.columns {
 			if x := featuresOf(in, i).Data(); m.columns[i].mean != nil && x.Value == nil && len(x.Column) > 0 {
@@ -433,6 +458,9 @@ func (m *Map) each(dst, weights []float64, layout *crf.Layout, f func(w, constan
 	copy(dst, weights)
 	if m == nil {
 		return
+	}
+	for i, x := range m.own {
+		f(dst[i:i+1], nil, 0, 1/x)
 	}
 	for i, span := range slices.Concat(layout.Node, layout.Edge) {
 		c := &m.columns[i]

@@ -28,16 +28,18 @@ HERE = Path(__file__).parent.parent
 
 
 @pytest.mark.parametrize("page", [HERE / "README.md", *sorted((HERE / "docs").glob("*.md"))], ids=lambda page: str(page.name))
-def test_pages(page: Path) -> None:
-    """The programs of a page run, one after the other."""
+def test_pages(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The programs of a page run, one after the other, and draw the pictures that they name."""
     programs = re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
     assert programs
-    for package in ("torch", "sklearn"):
-        if any(f"from {package}" in program or f"import {package}" in program for program in programs):
-            pytest.importorskip(package)
+    monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     for program in programs:
+        for package in re.findall(r"^(?:from|import) (torch|sklearn|matplotlib|networkx)", program, re.M):
+            pytest.importorskip(package)
         exec(program, names)
+        for picture in re.findall(r'savefig\("(.*?)"', program):
+            assert Path(picture).stat().st_size > 10_000
 
 
 def test_what_is_public() -> None:

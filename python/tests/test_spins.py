@@ -49,6 +49,13 @@ def test_ising_equals_the_command(tmp_path: Path, command: Any, method: str) -> 
     # The truth is within the errors, of which some are three standard deviations.
     assert np.max(np.abs(model.couplings_ - J) / model.errors_["couplings"]) < 3.5
     assert np.array_equal(model.edges_, edges) and model.converged_
+    np.savetxt(tmp_path / "s.csv", samples, "%d", ",")
+    np.savetxt(tmp_path / "edges.csv", edges[:, ::-1], "%d", ",", header="u,v", comments="")
+    command("train", "s.csv", "--model", "ising", "--method", method, "-o", "table", "-q", "--report=false", "--errors=none")
+    loaded = IsingModel.load(tmp_path / "table/model.safetensors")
+    assert np.array_equal(loaded.edges_, edges) and np.allclose(loaded.couplings_, model.couplings_, atol=1e-5)
+    (tmp_path / "edges.csv").unlink()
+    command("eval", "s.csv", "-m", "table", "-q")  # the model knows its edges
     matrix = model.coupling_matrix()
     assert np.array_equal(matrix, matrix.T) and matrix[0, 1] == model.couplings_[0] and matrix[1, 3] == 0
 
@@ -282,6 +289,11 @@ def test_weights_and_statistics() -> None:
     by_counts = IsingModel.from_statistics(want.edges_, counts)
     np.testing.assert_allclose(by_counts.couplings_, want.couplings_, atol=1e-12)
     np.testing.assert_array_equal(by_counts.classes_, want.classes_)
+    frequencies = counts / counts.sum((1, 2), keepdims=True)
+    by_weights = IsingModel.from_statistics(want.edges_, frequencies, edge_weights=counts.sum((1, 2)))
+    np.testing.assert_allclose(by_weights.couplings_, want.couplings_, atol=1e-10)
+    by_weights = IsingModel.from_statistics(want.edges_, frequencies, edge_weights=np.where(np.arange(len(counts)) == 0, 1, 600))
+    assert abs(by_weights.couplings_[0]) < 0.9 * abs(want.couplings_[0])  # one observation is shrunk
     counts[3] = np.nan
     with pytest.warns(BlockbpWarning, match="1 nodes and edges have no means"):
         assert len(IsingModel.from_statistics(want.edges_, counts).edges_) == len(counts) - 1

@@ -71,16 +71,17 @@ class _Couplings(Estimator):
             self._train(folder, ["--model=" + self._model])
 
     @classmethod
-    def from_statistics(cls, edges: Any, edge_means: Any, node_means: Any = None, **parameters: Any) -> Self:
-        """Learn from means, or counts, of edges [edges, states, states] and nodes [sites, states]; NaN: not known."""
-        return cls(**{"errors": "none", **parameters})._fit(lambda trial: trial._match(edges, edge_means, node_means))
+    def from_statistics(cls, edges: Any, edge_means: Any, node_means: Any = None, edge_weights: Any = None, node_weights: Any = None, **parameters: Any) -> Self:
+        """Learn from means, or counts, of edges [edges, states, states] and nodes [sites, states]; NaN: not known. Weights say of how many observations each is, by default of its counts."""
+        means = {"edges": edges, "edge_means": edge_means, "node_means": node_means, "edge_weights": edge_weights, "node_weights": node_weights}
+        return cls(**{"errors": "none", **parameters})._fit(lambda trial: trial._match({k: np.asarray(a) for k, a in means.items() if a is not None}))
 
-    def _match(self, edges: Any, tables: Any, nodes: Any) -> None:
-        self.edges_, means = np.asarray(edges, np.int64), {"edges": edges, "edge_means": tables, "node_means": nodes}
-        self.n_features_in_ = int(self.edges_.max()) + 1 if nodes is None else len(nodes)
-        self.classes_ = np.array([-1, 1]) if self._model == "ising" else np.arange(np.shape(tables)[-1])
-        with Folder(2 * np.asarray(tables).nbytes) as folder:
-            np.savez(folder / "means.npz", **{k: a for k, a in means.items() if a is not None})
+    def _match(self, means: dict[str, Any]) -> None:
+        self.edges_, tables = means["edges"].astype(np.int64), means["edge_means"]
+        self.n_features_in_ = len(means["node_means"]) if "node_means" in means else int(self.edges_.max()) + 1
+        self.classes_ = np.array([-1, 1]) if self._model == "ising" else np.arange(tables.shape[-1])
+        with Folder(2 * tables.nbytes) as folder:
+            np.savez(folder / "means.npz", **means)
             self._train(folder, [MEANS, "--model=" + self._model])
 
     def _about(self) -> str:
@@ -100,10 +101,9 @@ class _Couplings(Estimator):
 
     def _keep(self, run: str, notes: list[str]) -> None:
         super()._keep(run, notes)
-        self.errors_: dict[str, NDArray[np.float64]] | None = None
         table = os.path.join(run, "couplings.tsv")
-        if self.errors != "none" and os.path.exists(table):
-            self.errors_ = self._read_errors(table)
+        known = self.errors != "none" and os.path.exists(table)
+        self.errors_: dict[str, NDArray[np.float64]] | None = self._read_errors(table) if known else None
 
     def _read_errors(self, path: str) -> dict[str, NDArray[np.float64]]:
         import csv
@@ -174,8 +174,8 @@ class _Couplings(Estimator):
         sites = model.weights["node.node"].shape[0]
         self.n_features_in_, self.errors_ = sites, None
         self._name(model.about.get("sites", []))
-        if "edges" in model.about:
-            flat = model.about["edges"]
+        if "edges" in model.about or "columns" in model.recipe:  # of the command, which has read samples
+            flat = model.about.get("edges", model.recipe.get("pairs"))
             self.edges_ = _bonds(None if flat is None else np.array(flat, np.int64).reshape(-1, 2), sites)
         if hasattr(self, "directed"):
             self.directed = not model.schema["edge_types"][0].get("symmetric", False)
@@ -201,8 +201,7 @@ class _Couplings(Estimator):
             Of classes_.
         """
         states = sample(self.network(), n_samples, random_state=random_state).states
-        drawn: NDArray[Any] = self.classes_[states]
-        return drawn
+        return np.asarray(self.classes_[states])
 
     def score(self, samples: Any, y: Any = None) -> float:
         """Return the mean over samples of the log pseudo-likelihood.
@@ -227,8 +226,7 @@ class _Couplings(Estimator):
             whole[:, u] &= known[:, v]
             whole[:, v] &= known[:, u]
         rest -= rest.max(2, keepdims=True)
-        taken = np.take_along_axis(rest, codes[:, :, None], 2)[:, :, 0]
-        terms = taken - np.log(np.exp(rest).sum(2))
+        terms = np.take_along_axis(rest, codes[:, :, None], 2)[:, :, 0] - np.log(np.exp(rest).sum(2))
         if not whole.any(0).all():
             raise ValueError(f"{self._entry(int(whole.any(0).argmin()), True)} is never known together with all of its neighbours: leave out samples, or sites, of which little is known")
         if not whole.all():
@@ -255,8 +253,7 @@ class _Couplings(Estimator):
         matrix = np.zeros((self.n_features_in_, self.n_features_in_))
         u, v = self.edges_.T
         matrix[u, v] = matrix[v, u] = flat[:, 0] if flat.shape[1] == 1 else np.sqrt((flat**2).sum(1))
-        names = getattr(self, "feature_names_in_", None)
-        pandas = sys.modules.get("pandas")
+        names, pandas = getattr(self, "feature_names_in_", None), sys.modules.get("pandas")
         return matrix if names is None or pandas is None else pandas.DataFrame(matrix, names, names)
 
     def _where(self, instance: int) -> str:
@@ -440,5 +437,4 @@ def _bonds(edges: Any, sites: int) -> NDArray[np.int64]:
     if len(ends) == 0:
         raise ValueError("there are no edges, and so no couplings")
     pairs = np.sort(ends.astype(np.int64), 1)
-    first = np.unique(pairs, axis=0, return_index=True)[1]
-    return pairs[np.sort(first)]
+    return pairs[np.sort(np.unique(pairs, axis=0, return_index=True)[1])]
