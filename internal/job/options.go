@@ -46,7 +46,7 @@ type Options struct {
 	// objective, cheap, where that is quick, bootstrap or bootstrap:B, or none. "": cheap with Physics, else none.
 	Errors   string
 	Order    string // cyclic or random; "": cyclic
-	Counting string // auto, convex, cover, trw or bethe; "": auto
+	Counting string // auto, convex, cover, trw, near-bethe or bethe; "": auto
 	Step     string // auto, fixed:A or adagrad:A; "": auto
 	NoEdges  bool   // node features alone
 	// Edges says how the weights of edges come about. together: they are learned with those
