@@ -100,6 +100,33 @@ func TestTrainInMemory(t *testing.T) {
 	}
 }
 
+// TestWeightsWithin: the optimum is in the ball that a result tells of, and outside one half as large somewhere.
+func TestWeightsWithin(t *testing.T) {
+	t.Parallel()
+	set, tight := chains(t, 6), 0.0
+	for _, method := range []learn.Method{learn.BBPL, learn.Exact} {
+		of := func(gap float64) *Result {
+			return train(t, Options{L2: 0.3, Settings: learn.Settings{Method: method, Gap: gap, Threads: 1}}, Task{Set: set}, nil)
+		}
+		best := of(1e-11)
+		for gap := 0.3; gap > 1e-6; gap /= 3 {
+			r, square := of(gap), 0.0
+			for i, w := range r.Model.Model.Weights {
+				square += (w - best.Model.Model.Weights[i]) * (w - best.Model.Model.Weights[i])
+			}
+			within := float64(r.Summary.WeightsWithin)
+			if far := math.Sqrt(square); !(far <= within+float64(best.Summary.WeightsWithin)) {
+				t.Errorf("%s: %g from the optimum, said to be within %g", method, far, within)
+			} else {
+				tight = max(tight, far/within)
+			}
+		}
+	}
+	if tight < 0.5 {
+		t.Errorf("the optimum is at most %g of the radius away", tight)
+	}
+}
+
 // TestOptionsAreValues: a preparation changes neither options nor task, so that both
 // serve again.
 func TestOptionsAreValues(t *testing.T) {
