@@ -149,6 +149,7 @@ func (c *course) traits(of []trait) []trait {
 	all := append([]trait{
 		{"method", string(s.Method)}, {"step", s.stepName()}, {"order", s.order()},
 		{"blocks together", fmt.Sprint(s.Together)}, {"l2", fmt.Sprint(c.problem.L2)},
+		{"loss", fmt.Sprint(c.problem.Loss)},
 		{"inner sweeps", fmt.Sprint(s.InnerSweeps)}, {"inner tolerance", fmt.Sprint(s.InnerTolerance)},
 	}, of...)
 	if s.EarlyStop != nil {

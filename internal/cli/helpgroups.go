@@ -41,7 +41,7 @@ var trainGroups = []flagGroup{
 		"min-count", "sample-weights", "lattice"}},
 	{"Images", []string{"list", "features", "neighbours", "superpixels", "edge-features", "bins"}},
 	{"Model and objective", []string{"model", "select-edges", "statistics", "errors", "prior", "l2", "standardise",
-		"scale", "counting", "no-edges", "edges", "class-weights", "init"}},
+		"scale", "counting", "no-edges", "edges", "class-weights", "loss", "epsilon", "init"}},
 	{"Method and steps", []string{"method", "step", "order", "inner-sweeps", "inner-tol", "seed", "memory",
 		"spill"}},
 	{"Threads and processes", []string{"threads", "mpi", "stall"}},

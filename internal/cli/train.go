@@ -116,6 +116,9 @@ func (f *trainFlags) registerModel(fl *pflag.FlagSet) {
 		"by one divisor), or auto (as held-out labels decide)")
 	fl.StringVar(&o.ClassWeights, "class-weights", "",
 		"how much labels of a state count: balanced, STATE=WEIGHT,... or JSON; others 1")
+	fl.StringVar(&o.Loss, "loss", "", "hamming: learn for labels, a wrong one of which costs 1, not the likelihood")
+	fl.Float64Var(&o.Epsilon, "epsilon", 0, "with --loss, weight of entropies, from 1 towards 0, where margins "+
+		"are largest (default 1); weights and l2 are over it")
 }
 
 // registerLoop adds the options of how: steps, blocks, threads and memory.
@@ -166,8 +169,8 @@ func (f *trainFlags) registerEnds(fl *pflag.FlagSet) {
 		"second and a tenth of the time in all at most)")
 	fl.StringVar(&o.EarlyStop, "early-stop", "", "METRIC@NAME[:PATIENCE], such as accuracy@dev:3 or entity_f1@dev: "+
 		"stop when it no longer improves (5 evaluations if not given)")
-	refuseZero(fl, "prior", "together", "inner-sweeps", "inner-tol", "tol", "rtol", "gap", "max-iter", "max-passes",
-		"max-time", "checkpoint-every", "eval-every", "stall")
+	refuseZero(fl, "epsilon", "prior", "together", "inner-sweeps", "inner-tol", "tol", "rtol", "gap", "max-iter",
+		"max-passes", "max-time", "checkpoint-every", "eval-every", "stall")
 	reads(fl, "NAME=PATH of labelled data", "eval")
 }
 

@@ -106,7 +106,8 @@ const SourceDefault = "default"
 
 // CourseOptions decide what course a run takes; a resumed one must keep them.
 var CourseOptions = []string{"method", "step", "order", "blocks", "partition", "together", "prior", "l2",
-	"standardise", "scale", "counting", "inner-sweeps", "inner-tol", "seed", "no-edges", "edges", "class-weights"}
+	"standardise", "scale", "counting", "loss", "epsilon", "inner-sweeps", "inner-tol", "seed", "no-edges", "edges",
+	"class-weights"}
 
 // keptOptions are all that a resumed run must keep: these too say what data and model are.
 var keptOptions = slices.Concat(CourseOptions, []string{"init", "kind", "states", "untied", "features",
