@@ -49,7 +49,7 @@ var trainGroups = []flagGroup{
 	{"When to stop", []string{"rtol", "tol", "gap", "max-passes", "max-iter", "max-time", "early-stop",
 		"require-convergence"}},
 	{"Evaluation while training", []string{"eval", "eval-every", "reference"}},
-	{"Output", []string{"out", "force", "report", "plots", "dry-run", "json", "quiet", "help"}},
+	{"Output", []string{"out", "force", "report", "plots", "proof", "dry-run", "json", "quiet", "help"}},
 	{"Resume", []string{"resume", "checkpoint", "checkpoint-every"}},
 }
 

@@ -163,6 +163,8 @@ func (f *trainFlags) registerEnds(fl *pflag.FlagSet) {
 		"time between checkpoints (default: so that saving takes about 1 % of the time, and none at the end that takes "+
 			"more than a tenth of --max-time)")
 	fl.BoolVar(&f.checkpoint, "checkpoint", true, "write what --resume needs")
+	fl.BoolVar(&o.WriteProof, "proof", false, "write proof.safetensors, with which python/examples/verify.py "+
+		"proves the suboptimality")
 	fl.StringArrayVar(&f.eval, "eval", nil, "`NAME=PATH` of labelled data; for images a list of ids in the same folder; "+
 		"may be repeated")
 	fl.Float64Var(&o.EvaluateEvery, "eval-every", 0, "passes between evaluations (default 20, but a "+
@@ -299,6 +301,9 @@ func (f *trainFlags) checked(cmd *cobra.Command, data []string) (o job.Options, 
 	}
 	if o.ClassWeights == "" && cmd.Flags().Changed("class-weights") {
 		return o, usagef("{class-weights} \"\": want balanced, or STATE=WEIGHT,…; leave the option out for equal weights")
+	}
+	if o.WriteProof && !f.checkpoint {
+		return o, usagef("{proof} is written with checkpoints: leave {checkpoint!--checkpoint=false} out")
 	}
 	for _, name := range []string{"method", "counting", "step", "order", "edges"} {
 		if cmd.Flags().Lookup(name).Value.String() == "" {

@@ -33,6 +33,7 @@ const (
 	ModelFile     = "model.safetensors"
 	ErrorsFile    = "errors.safetensors" // laid out like the model
 	CouplingsFile = "couplings.tsv"
+	proofFile     = "proof.safetensors" // with Options.WriteProof
 
 	checkpointFile = "checkpoint/state.safetensors"
 )
@@ -381,7 +382,7 @@ func jsonText(v any) string {
 // runFiles are all that a training leaves in its folder, as patterns of path.Match.
 var runFiles = []string{
 	envFile, dataFile, choiceFile, ResultFile, ModelFile, checkpointFile,
-	CouplingsFile, ErrorsFile, report.ReportFile, runfolder.MetricsFile, runfolder.PlotFolder + "/*.svg",
+	CouplingsFile, ErrorsFile, proofFile, report.ReportFile, runfolder.MetricsFile, runfolder.PlotFolder + "/*.svg",
 	runfolder.PlotFolder + "/*.png",
 	configFile, // the last, as by it a folder is known
 }

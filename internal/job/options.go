@@ -82,6 +82,9 @@ type Options struct {
 
 	EarlyStop string // METRIC@NAME[:PATIENCE]
 
+	// WriteProof writes, with checkpoints, what another program needs to prove the suboptimality: see learn.State.
+	WriteProof bool
+
 	asked *Options // as they were given; nil: these are not resolved
 }
 
@@ -227,6 +230,9 @@ func (o *Options) validate() error {
 		}
 	}
 	switch {
+	case o.WriteProof && (o.Standardise || o.Method.Local()):
+		return usagef("{proof} is of weights for features as they are, and of messages: give {standardise!--standardise=false}, and a " +
+			"{method} such as bbpl")
 	case o.Prior != 0 && o.givesL2():
 		return usagef("{prior} and {l2} are two ways to say one thing: l2 = 1/(N prior²), N being the number of samples; " +
 			"give one of them")
