@@ -35,7 +35,7 @@ type Options struct {
 	// narrow networks; truncated:K, for what K sweeps predict; or pseudo or piecewise, baselines without inference.
 	// "" means auto.
 	Method learn.Method
-	// Counting names the counting numbers of the free energy: convex, cover, trw or bethe.
+	// Counting names the counting numbers of the free energy: convex, cover, trw, near-bethe or bethe.
 	// "" or auto means convex for an image folder, else trw.
 	Counting string
 	// Prior is the standard deviation σ of the normal prior of every weight, of mean 0,

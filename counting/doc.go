@@ -3,6 +3,7 @@
 //
 // Parse knows the usual choices by name. "convex" has all numbers 1: strongly convex, a loose upper bound. "cover"
 // counts every variable once, and each edge as much as its ends allow: convex too, and tighter. "trw" averages random
-// spanning forests: convex, and the tightest of these bounds. "bethe" is ordinary belief propagation: exact on
-// forests, elsewhere without any promise. New takes numbers by hand.
+// spanning forests: convex, and the tightest of these bounds. "near-bethe" has the convex numbers nearest to
+// those of "bethe", which is ordinary belief propagation: exact on forests, elsewhere without any
+// promise. New takes numbers by hand.
 package counting

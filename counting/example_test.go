@@ -30,6 +30,7 @@ func ExampleParse() {
 	// convex: edge 1.00, convex true, bound upper
 	// cover: edge 0.50, convex true, bound upper
 	// trw: edge 0.69, convex true, bound upper
+	// near-bethe: edge 1.00, convex true, bound none
 	// bethe: edge 1.00, convex false, bound none
 }
 

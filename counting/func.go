@@ -21,11 +21,11 @@ func (f Func) Of(g *graph.Graph) (*Numbers, error) {
 }
 
 // Names are the choices that Parse knows by name.
-var Names = []string{"convex", "cover", "trw", "bethe"}
+var Names = []string{"convex", "cover", "trw", "near-bethe", "bethe"}
 
 // Parse returns what makes the counting numbers that name, one of Names, stands for. Numbers
-// are made once for each graph, and several goroutines may ask. Making those of trw, which
-// takes seconds for a million edges, is given up with the error of ctx once that has ended.
+// are made once for each graph, and several goroutines may ask. Making those of trw and near-bethe,
+// which takes seconds for a million or a hundred thousand edges, is given up with the error of ctx once that has ended.
 //
 // seed draws the spanning forests of trw.
 func Parse(ctx context.Context, name string, seed uint64) (Func, error) {
@@ -36,6 +36,8 @@ func Parse(ctx context.Context, name string, seed uint64) (Func, error) {
 		return remembered(func(g *graph.Graph) (*Numbers, error) { return Cover(g), nil }), nil
 	case "bethe":
 		return remembered(func(g *graph.Graph) (*Numbers, error) { return Bethe(g), nil }), nil
+	case "near-bethe":
+		return remembered(func(g *graph.Graph) (*Numbers, error) { return nearBethe(ctx, g) }), nil
 	case "trw":
 		return remembered(func(g *graph.Graph) (*Numbers, error) { return sampledTreeReweighted(ctx, g, seed) }), nil
 	}

@@ -42,7 +42,7 @@ func TestParse(t *testing.T) {
 }
 
 func TestParseUnknown(t *testing.T) {
-	oracle.Fails(Parse(t.Context(), "convx", 1))(t, "want convex, cover, trw, bethe")
+	oracle.Fails(Parse(t.Context(), "convx", 1))(t, "want convex, cover, trw, near-bethe, bethe")
 }
 
 // TestGiven: numbers given one by one serve every graph of their size, with what is

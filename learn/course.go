@@ -116,7 +116,7 @@ func (c *course) state(of []trait, random []byte, rule any, others []runstate.Ar
 		return nil, err
 	}
 	kept, err := runstate.New(out, c.allArrays(append(arrays, others...)))
-	return &State{recorded, kept}, err
+	return &State{Iteration: recorded, saved: kept}, err
 }
 
 // allArrays begins the list of the slices of a state with the weights, also the best ones.

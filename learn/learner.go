@@ -175,10 +175,10 @@ func (l *learner) isSmall() bool { return l.response != nil }
 // small problems by itself.
 func (l *learner) dealt() bool { return !l.isSmall() }
 
-// startsUniform reports whether all weights are zero and nothing is forbidden, so
+// startsUniform reports whether all weights are zero and nothing is forbidden or has a loss, so
 // that constant messages and uniform beliefs already are the exact inference.
 func (l *learner) startsUniform() bool {
-	if l.model.Layout.Masked {
+	if l.model.Layout.Masked || l.problem.Loss > 0 {
 		return false
 	}
 	for _, w := range l.model.Weights {

@@ -37,6 +37,10 @@ type Problem struct {
 	// Statistics, laid out as the weights, are M w̄ in place of those of the labels, with BBPL, InnerDual, Full and Exact;
 	// nil: those. Labels then are any that are allowed.
 	Statistics []float64
+	// Loss is what a wrong label costs, not negative: B of (8) is then that of θ_s(x) + Loss 1[x ≠ y_s]. With Loss 1/ε and
+	// ε l2 weights are 1/ε of those at which entropies count ε times, and margins what they come to as ε → 0 (Taskar et
+	// al. 2005, Hazan and Urtasun 2010). With BBPL, InnerDual and Full, of one sample an instance without hidden labels.
+	Loss float64
 
 	apart *Problem // what this one was joined of: see joined
 }
@@ -266,6 +270,10 @@ func (s *Settings) validateAlone(p *Problem) error {
 		return violated("Threads is %d: %s", s.Threads, memory.ThreadsProblem(s.Threads))
 	case p.Statistics != nil && s.Method.Local() && s.Method != Exact:
 		return violated("Method %q has samples, not Statistics", s.Method)
+	case !(p.Loss >= 0) || math.IsInf(p.Loss, 0):
+		return violated("0 ≤ Loss < ∞, got %v", p.Loss)
+	case p.Loss > 0 && (s.Method.Local() || p.Statistics != nil || p.ClassWeights != nil):
+		return violated("Loss goes with BBPL, InnerDual and Full, without Statistics and ClassWeights")
 	case s.Together < 0:
 		return violated("Together ≥ 0, got %d", s.Together)
 	case s.InnerSweeps < 0 || !(s.InnerTolerance >= 0):
@@ -308,6 +316,10 @@ func (p *Problem) validate() error {
 		}
 		if err := in.CheckLabels(&p.Model.Schema); err != nil {
 			return fmt.Errorf("learn: instance %d (%s): %w", i, in.Name, err)
+		}
+		if p.Loss > 0 && (len(in.Samples()) > 1 || slices.Contains(in.Samples()[0], crf.Unobserved)) {
+			return fmt.Errorf("learn: instance %d (%s) has several samples or hidden labels, and a loss needs one label of "+
+				"each node", i, in.Name)
 		}
 	}
 	if err := p.Model.CheckSymmetry(); err != nil {

@@ -6,6 +6,7 @@ import (
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/runstate"
+	"github.com/blockbp/blockbp/internal/safetensors"
 )
 
 // State is everything that a run needs to go on as if it had never stopped. One that
@@ -14,11 +15,32 @@ type State struct {
 	Iteration int // the last that was recorded; −1: not even the check of the start was
 
 	saved runstate.State
+	run   *learner // that has it
 }
 
 // WriteFile writes the state as a safetensors file, whole or not at all: a file of that
 // name stays until the new one is on the disk. A state that was read is in its file already, and refused.
 func (s *State) WriteFile(path string) error { return s.saved.WriteFile(path) }
+
+// WriteProof writes what proves Result.Suboptimality of the state's weights, as a safetensors file: of each
+// instance, named x, log-messages x.messages and log-beliefs x.beliefs, as bp.State has them, and counting numbers
+// x.node, x.edge and x.split, none where all x.node ≥ 0. A program needs these, the model and the data to find both
+// bounds anew, as python/examples/verify.py does.
+func (s *State) WriteProof(path string) error {
+	var tensors []safetensors.Tensor
+	for _, u := range s.run.units {
+		c := u.net.Counting
+		for _, of := range []struct {
+			name   string
+			values []float64
+		}{{"messages", u.state.LogMessage}, {"beliefs", u.state.LogBelief}, {"node", c.Node}, {"edge", c.Edge},
+			{"split", c.Split}} {
+			tensors = append(tensors, safetensors.New(u.in.Name+"."+of.name, []int{len(of.values)}, of.values))
+		}
+	}
+	p := s.run.problem
+	return safetensors.WriteFile(path, map[string]string{"l2": fmt.Sprint(p.L2), "loss": fmt.Sprint(p.Loss)}, tensors)
+}
 
 // ReadState reads what State.WriteFile has written, and checks that it is whole. Fit reads
 // the arrays of the state, which may be large, from the file: it must stay as it is until then, or is refused.
@@ -27,7 +49,7 @@ func ReadState(path string) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &State{in.Iteration, kept}, nil
+	return &State{Iteration: in.Iteration, saved: kept}, nil
 }
 
 func (l *learner) snapshot() (*State, error) {
@@ -37,7 +59,11 @@ func (l *learner) snapshot() (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l.state(l.identify(), random, l.settings.Step.State(), append(l.arrays(), partArrays(0, r.lengths, r.ask)...))
+	s, err := l.state(l.identify(), random, l.settings.Step.State(), append(l.arrays(), partArrays(0, r.lengths, r.ask)...))
+	if err == nil {
+		s.run = l
+	}
+	return s, err
 }
 
 // arrays lists the slices of the state that are the same in all processes, in a fixed order.
@@ -149,6 +175,7 @@ func (c *course) traits(of []trait) []trait {
 	all := append([]trait{
 		{"method", string(s.Method)}, {"step", s.stepName()}, {"order", s.order()},
 		{"blocks together", fmt.Sprint(s.Together)}, {"l2", fmt.Sprint(c.problem.L2)},
+		{"loss", fmt.Sprint(c.problem.Loss)},
 		{"inner sweeps", fmt.Sprint(s.InnerSweeps)}, {"inner tolerance", fmt.Sprint(s.InnerTolerance)},
 	}, of...)
 	if s.EarlyStop != nil {

@@ -57,7 +57,7 @@ func readStateBytes(raw []byte, verify bool) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &State{in.Iteration, kept}, nil
+	return &State{Iteration: in.Iteration, saved: kept}, nil
 }
 
 // TestStateFileDamageIsFound: a checkpoint that was changed anywhere is refused.

@@ -330,6 +330,7 @@ func (l *learner) visitUnit(w *worker, s *jobResult, u *unit, blockIndex, job in
 	if err := w.space.Ground(l.model, u.in, u.net, u.state, block); err != nil {
 		return err
 	}
+	l.addLoss(w, u, block)
 	if v.kind == splitVisit {
 		value, err := w.space.SplitValue(u.net, u.state, block, u.labels)
 		s.split += u.weight * value
@@ -340,6 +341,22 @@ func (l *learner) visitUnit(w *worker, s *jobResult, u *unit, blockIndex, job in
 	}
 	w.split = v.kind == consistentVisit && l.splitAtOnce(u, blockIndex)
 	return l.contribute(w, s, u, blockIndex)
+}
+
+// addLoss adds Problem.Loss to the potentials of wrong labels.
+func (l *learner) addLoss(w *worker, u *unit, block *partition.Block) {
+	if l.problem.Loss == 0 {
+		return
+	}
+	pot := &w.space.Potentials
+	for p, s := range block.Nodes {
+		own := pot.Node[pot.NodeAt[p]:pot.NodeAt[p+1]]
+		right := own[u.labels[s]]
+		for x := range own {
+			own[x] += l.problem.Loss
+		}
+		own[u.labels[s]] = right
+	}
 }
 
 // iterateBlock makes the sweeps of a visit of one block. But for visits of many sweeps that a time

@@ -9,26 +9,24 @@ import (
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
-// Where beliefs are what is wanted, sweeps can end long before messages are at rest: messages
-// of hundreds of nats may change by a tenth without a trace in any belief. With d_k the largest
-// change of a belief in sweep k, and r what it is multiplied by in a sweep, what is still to
-// come is
+// Where beliefs are what is wanted, sweeps can end long before messages are at rest: messages of hundreds of nats may
+// change by a tenth without a trace in any belief. With d_k the largest change of a belief in sweep k, and r what it is
+// multiplied by in a sweep, what is still to come is
 //
 //	d_k (r + r² + …) = d_k r/(1 − r).
 //
-// A single change is chance: those of over-relaxed sweeps take turns, and the node that moves
-// the most is another one now and then. So d is the largest of the last h sweeps, and r^h its
-// quotient by that of the h before. A slow change of sure beliefs hides behind a fast one of
-// others, where messages show it: r is the larger one of beliefs and of residuals. The changes
-// that contract the fastest are gone first, and r grows: the sum above was too small by up to a
-// factor of two (results/README.md), and so counts twice.
+// A single change is chance: those of over-relaxed sweeps take turns, and the node that moves the most is another one
+// now and then. So d is the largest of the last h sweeps, and r^h its quotient by that of the h before. A slow change
+// of sure beliefs hides behind a fast one of others, where messages show it: r is the larger one of beliefs and of
+// residuals. The changes that contract the fastest are gone first, and r grows: the sum above was too small by up to a
+// factor of two (results/README.md), and so counts twice. More damping makes changes smaller at once, and that is no
+// contraction: both begin anew.
 
 const (
 	// forecastFactor is by how much sums are enlarged, because r grows.
 	forecastFactor = 2
-	// leastForecast is the least h in sweeps, and forecastShare the share of all looks that h is: of
-	// many only the last few tell of what comes, and more of them if they are slow. A look at sweeps
-	// that are made at once takes them for one.
+	// leastForecast is the least h in sweeps, and forecastShare the share of all looks that h is: of many only the last
+	// few tell of what comes, and more of them if they are slow. A look at sweeps made at once takes them for one.
 	leastForecast, forecastShare = 2, 8
 	// mostUnsure is the share of labels that may still change where beliefs are settled.
 	mostUnsure = 1e-3
@@ -60,6 +58,12 @@ func (f *forecast) begin(net *Net, st *State, block *partition.Block, sweeps int
 	f.before, f.change = numeric.Resize(f.before, states), numeric.Resize(f.change, len(block.Nodes))
 	f.now = numeric.Resize(f.now, max(forecastStates, net.maxCard))
 	f.add(net, st, block, 0)
+	f.changes, f.residuals, f.rate = f.changes[:0], f.residuals[:0], 0
+}
+
+// again forgets the changes of sweeps that were made in another way. It takes no fewer of new ones to tell what comes.
+func (f *forecast) again() {
+	f.least = max(f.least, len(f.changes)/forecastShare)
 	f.changes, f.residuals, f.rate = f.changes[:0], f.residuals[:0], 0
 }
 

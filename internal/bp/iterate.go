@@ -146,6 +146,7 @@ func (w *Workspace) Iterate(
 			if !net.Counting.Facts.Dual || y.damping < 0 {
 				y.damping = MoreDamping(y.damping)
 			}
+			w.forecast.again()
 		}
 	}
 	return o, nil

@@ -41,7 +41,7 @@ var trainGroups = []flagGroup{
 		"min-count", "sample-weights", "lattice"}},
 	{"Images", []string{"list", "features", "neighbours", "superpixels", "edge-features", "bins"}},
 	{"Model and objective", []string{"model", "select-edges", "statistics", "errors", "prior", "l2", "standardise",
-		"scale", "counting", "no-edges", "edges", "class-weights", "init"}},
+		"scale", "counting", "no-edges", "edges", "class-weights", "loss", "epsilon", "init"}},
 	{"Method and steps", []string{"method", "step", "order", "inner-sweeps", "inner-tol", "seed", "memory",
 		"spill"}},
 	{"Threads and processes", []string{"threads", "mpi", "stall"}},
@@ -49,7 +49,7 @@ var trainGroups = []flagGroup{
 	{"When to stop", []string{"rtol", "tol", "gap", "max-passes", "max-iter", "max-time", "early-stop",
 		"require-convergence"}},
 	{"Evaluation while training", []string{"eval", "eval-every", "reference"}},
-	{"Output", []string{"out", "force", "report", "plots", "dry-run", "json", "quiet", "help"}},
+	{"Output", []string{"out", "force", "report", "plots", "proof", "dry-run", "json", "quiet", "help"}},
 	{"Resume", []string{"resume", "checkpoint", "checkpoint-every"}},
 }
 

@@ -133,7 +133,7 @@ func readDecimal(flags *pflag.FlagSet) {
 
 const (
 	countingHelp    = "counting numbers: " + countingChoices
-	countingChoices = "convex, cover, trw, or bethe"
+	countingChoices = "convex, cover, trw, near-bethe, or bethe"
 )
 
 // l2Value makes --l2 a number, of which 0 is not the same as none.
@@ -167,8 +167,7 @@ type inferenceFlags struct {
 // register makes the options of inference but for those of data, which stand last.
 func (f *inferenceFlags) register(fl *pflag.FlagSet) {
 	f.own = fl.Changed
-	fl.StringVar(&f.counting, "counting", "", "other counting numbers than in training: convex, cover, trw or "+
-		"bethe")
+	fl.StringVar(&f.counting, "counting", "", "other counting numbers than in training: "+countingChoices)
 	threadsVar(fl, &f.work.Threads, "number of threads")
 	fl.Float64Var(&f.work.Settled, "tol", job.PredictTolerance,
 		"inference ends where no belief is expected to change by more")

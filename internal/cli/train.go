@@ -116,6 +116,9 @@ func (f *trainFlags) registerModel(fl *pflag.FlagSet) {
 		"by one divisor), or auto (as held-out labels decide)")
 	fl.StringVar(&o.ClassWeights, "class-weights", "",
 		"how much labels of a state count: balanced, STATE=WEIGHT,... or JSON; others 1")
+	fl.StringVar(&o.Loss, "loss", "", "hamming: learn for labels, a wrong one of which costs 1, not the likelihood")
+	fl.Float64Var(&o.Epsilon, "epsilon", 0, "with --loss, weight of entropies, from 1 towards 0, where margins "+
+		"are largest (default 1); weights and l2 are over it")
 }
 
 // registerLoop adds the options of how: steps, blocks, threads and memory.
@@ -160,14 +163,16 @@ func (f *trainFlags) registerEnds(fl *pflag.FlagSet) {
 		"time between checkpoints (default: so that saving takes about 1 % of the time, and none at the end that takes "+
 			"more than a tenth of --max-time)")
 	fl.BoolVar(&f.checkpoint, "checkpoint", true, "write what --resume needs")
+	fl.BoolVar(&o.WriteProof, "proof", false, "write proof.safetensors, with which python/examples/verify.py "+
+		"proves the suboptimality")
 	fl.StringArrayVar(&f.eval, "eval", nil, "`NAME=PATH` of labelled data; for images a list of ids in the same folder; "+
 		"may be repeated")
 	fl.Float64Var(&o.EvaluateEvery, "eval-every", 0, "passes between evaluations (default 20, but a "+
 		"second and a tenth of the time in all at most)")
 	fl.StringVar(&o.EarlyStop, "early-stop", "", "METRIC@NAME[:PATIENCE], such as accuracy@dev:3 or entity_f1@dev: "+
 		"stop when it no longer improves (5 evaluations if not given)")
-	refuseZero(fl, "prior", "together", "inner-sweeps", "inner-tol", "tol", "rtol", "gap", "max-iter", "max-passes",
-		"max-time", "checkpoint-every", "eval-every", "stall")
+	refuseZero(fl, "epsilon", "prior", "together", "inner-sweeps", "inner-tol", "tol", "rtol", "gap", "max-iter",
+		"max-passes", "max-time", "checkpoint-every", "eval-every", "stall")
 	reads(fl, "NAME=PATH of labelled data", "eval")
 }
 
@@ -296,6 +301,9 @@ func (f *trainFlags) checked(cmd *cobra.Command, data []string) (o job.Options, 
 	}
 	if o.ClassWeights == "" && cmd.Flags().Changed("class-weights") {
 		return o, usagef("{class-weights} \"\": want balanced, or STATE=WEIGHT,…; leave the option out for equal weights")
+	}
+	if o.WriteProof && !f.checkpoint {
+		return o, usagef("{proof} is written with checkpoints: leave {checkpoint!--checkpoint=false} out")
 	}
 	for _, name := range []string{"method", "counting", "step", "order", "edges"} {
 		if cmd.Flags().Lookup(name).Value.String() == "" {

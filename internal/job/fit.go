@@ -159,6 +159,9 @@ func (r *run) checkpoint(s *learn.State) error {
 	if err == nil {
 		err = s.WriteFile(path)
 	}
+	if err == nil && r.p.Options.WriteProof {
+		err = s.WriteProof(r.files.Path(proofFile))
+	}
 	if err != nil {
 		const advice = "resume the run: the checkpoint before, if there was one, is unchanged"
 		return fmt.Errorf("writing %s: %w", path, runfolder.WithRoomAdvice(err, advice))

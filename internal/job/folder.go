@@ -33,6 +33,7 @@ const (
 	ModelFile     = "model.safetensors"
 	ErrorsFile    = "errors.safetensors" // laid out like the model
 	CouplingsFile = "couplings.tsv"
+	proofFile     = "proof.safetensors" // with Options.WriteProof
 
 	checkpointFile = "checkpoint/state.safetensors"
 )
@@ -106,7 +107,8 @@ const SourceDefault = "default"
 
 // CourseOptions decide what course a run takes; a resumed one must keep them.
 var CourseOptions = []string{"method", "step", "order", "blocks", "partition", "together", "prior", "l2",
-	"standardise", "scale", "counting", "inner-sweeps", "inner-tol", "seed", "no-edges", "edges", "class-weights"}
+	"standardise", "scale", "counting", "loss", "epsilon", "inner-sweeps", "inner-tol", "seed", "no-edges", "edges",
+	"class-weights"}
 
 // keptOptions are all that a resumed run must keep: these too say what data and model are.
 var keptOptions = slices.Concat(CourseOptions, []string{"init", "kind", "states", "untied", "features",
@@ -380,7 +382,7 @@ func jsonText(v any) string {
 // runFiles are all that a training leaves in its folder, as patterns of path.Match.
 var runFiles = []string{
 	envFile, dataFile, choiceFile, ResultFile, ModelFile, checkpointFile,
-	CouplingsFile, ErrorsFile, report.ReportFile, runfolder.MetricsFile, runfolder.PlotFolder + "/*.svg",
+	CouplingsFile, ErrorsFile, proofFile, report.ReportFile, runfolder.MetricsFile, runfolder.PlotFolder + "/*.svg",
 	runfolder.PlotFolder + "/*.png",
 	configFile, // the last, as by it a folder is known
 }

@@ -193,6 +193,8 @@ func (p *Prepared) deal() error {
 	case o.Method.Local():
 		return usagef("{method=%s} runs in one process, and this job has %d: start it without mpirun, or give another "+
 			"{method}", o.Method, g.Size())
+	case o.WriteProof:
+		return usagef("{proof} is of one process, and this job has %d: start it without mpirun", g.Size())
 	case o.Errors != errorsNone:
 		return usagef("{errors} %s runs in one process, and this job has %d: leave it out, or start without mpirun",
 			o.Errors, g.Size())

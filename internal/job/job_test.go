@@ -100,6 +100,48 @@ func TestTrainInMemory(t *testing.T) {
 	}
 }
 
+// TestWeightsWithin: the optimum is in the ball that a result tells of, and outside one half as large somewhere.
+func TestWeightsWithin(t *testing.T) {
+	t.Parallel()
+	set, tight := chains(t, 6), 0.0
+	for _, method := range []learn.Method{learn.BBPL, learn.Exact} {
+		of := func(gap float64) *Result {
+			settings := learn.Settings{Method: method, Gap: gap, Threads: 1}
+			return train(t, Options{L2: 0.3, Settings: settings}, Task{Set: set}, nil)
+		}
+		best := of(1e-11)
+		for gap := 0.3; gap > 1e-6; gap /= 3 {
+			r, square := of(gap), 0.0
+			for i, w := range r.Model.Model.Weights {
+				square += (w - best.Model.Model.Weights[i]) * (w - best.Model.Model.Weights[i])
+			}
+			within := float64(r.Summary.WeightsWithin)
+			if far := math.Sqrt(square); !(far <= within+float64(best.Summary.WeightsWithin)) {
+				t.Errorf("%s: %g from the optimum, said to be within %g", method, far, within)
+			} else {
+				tight = max(tight, far/within)
+			}
+		}
+	}
+	if tight < 0.5 {
+		t.Errorf("the optimum is at most %g of the radius away", tight)
+	}
+}
+
+// TestLoss: the learner is asked for a loss of 1/ε with ε l2, and a note says what beliefs are for.
+func TestLoss(t *testing.T) {
+	t.Parallel()
+	p := prepare(t, Options{Loss: lossHamming, Epsilon: 0.05}, Task{Set: chains(t, 40)})
+	told := strings.Contains(strings.Join(p.Notes, " "), "no probabilities")
+	if p.Problem.Loss != 20 || !(math.Abs(p.Problem.L2-0.05/40) < 1e-15) || !told {
+		t.Errorf("loss %v, l2 %v, notes %q", p.Problem.Loss, p.Problem.L2, p.Notes)
+	}
+	p = prepare(t, Options{Loss: lossHamming}, Task{Set: chains(t, 40)})
+	if p.Problem.Loss != 1 || p.Problem.L2 != 1.0/40 {
+		t.Errorf("without epsilon the loss is %v, l2 %v", p.Problem.Loss, p.Problem.L2)
+	}
+}
+
 // TestOptionsAreValues: a preparation changes neither options nor task, so that both
 // serve again.
 func TestOptionsAreValues(t *testing.T) {

@@ -46,7 +46,7 @@ type Options struct {
 	// objective, cheap, where that is quick, bootstrap or bootstrap:B, or none. "": cheap with Physics, else none.
 	Errors   string
 	Order    string // cyclic or random; "": cyclic
-	Counting string // auto, convex, cover, trw or bethe; "": auto
+	Counting string // auto, convex, cover, trw, near-bethe or bethe; "": auto
 	Step     string // auto, fixed:A or adagrad:A; "": auto
 	NoEdges  bool   // node features alone
 	// Edges says how the weights of edges come about. together: they are learned with those
@@ -75,8 +75,15 @@ type Options struct {
 	SelectEdges string
 	// ClassWeights is balanced or STATE=WEIGHT,…: how much labels of a state count.
 	ClassWeights string
+	// Loss, hamming or "", is what a wrong label costs in training, beside which entropies count Epsilon times: 1, or 0,
+	// the likelihood's share, to 0, where margins are maximised. Weights and objective are those over Epsilon.
+	Loss    string
+	Epsilon float64
 
 	EarlyStop string // METRIC@NAME[:PATIENCE]
+
+	// WriteProof writes, with checkpoints, what another program needs to prove the suboptimality: see learn.State.
+	WriteProof bool
 
 	asked *Options // as they were given; nil: these are not resolved
 }
@@ -147,9 +154,27 @@ func (o *Options) standardises() bool {
 // l2 is that of the objective, for N samples.
 func (o *Options) l2(samples float64) float64 {
 	if o.Prior == 0 {
-		return o.L2
+		return o.epsilon() * o.L2
 	}
-	return 1 / (samples * o.Prior * o.Prior)
+	return o.epsilon() / (samples * o.Prior * o.Prior)
+}
+
+// lossHamming costs 1 for each wrong label.
+const lossHamming = "hamming"
+
+// epsilon is how often entropies count.
+func (o *Options) epsilon() float64 { return cmp.Or(o.Epsilon, 1) }
+
+// validateLoss refuses what has no margins.
+func (o *Options) validateLoss() error {
+	switch {
+	case o.Loss == "" && o.Epsilon != 0:
+		return usagef("{epsilon} goes with {loss=hamming}; without a loss {prior} is the scale of the weights")
+	case o.Loss != "" && (o.Method.Local() || o.ClassWeights != "" || o.Physics != ""):
+		return usagef("{loss} goes with a {method} of messages: auto, bbpl, inner-dual or full; and with neither " +
+			"{class-weights} nor {model}")
+	}
+	return oneOf("loss", cmp.Or(o.Loss, lossHamming), []string{lossHamming})
 }
 
 // field is an option with its name, which is that of the command, and where its value is.
@@ -164,6 +189,7 @@ func (o *Options) fields() []field {
 		{"method", (*string)(&o.Method)}, {"model", &o.Physics}, {"errors", &o.Errors}, {"step", &o.Step},
 		{"order", &o.Order}, {"seed", &o.Seed}, {"no-edges", &o.NoEdges}, {"edges", &o.Edges},
 		{"select-edges", &o.SelectEdges}, {"class-weights", &o.ClassWeights}, {"counting", &o.Counting}, {"prior", &o.Prior},
+		{"loss", &o.Loss}, {"epsilon", &o.Epsilon},
 		{"standardise", &o.Standardise}, {"scale", &o.Scale}, {"inner-sweeps", &o.InnerSweeps},
 		{"inner-tol", &o.InnerTolerance}, {"tol", &o.GradientTolerance}, {"rtol", &o.RelativeTolerance}, {"gap", &o.Gap},
 		{"max-iter", &o.MaxIterations}, {"together", &o.Together},
@@ -204,6 +230,9 @@ func (o *Options) validate() error {
 		}
 	}
 	switch {
+	case o.WriteProof && (o.Standardise || o.Method.Local()):
+		return usagef("{proof} is of weights for features as they are, and of messages: give {standardise!--standardise=false}, and a " +
+			"{method} such as bbpl")
 	case o.Prior != 0 && o.givesL2():
 		return usagef("{prior} and {l2} are two ways to say one thing: l2 = 1/(N prior²), N being the number of samples; " +
 			"give one of them")
@@ -221,8 +250,8 @@ func (o *Options) validate() error {
 	_, _, errSelect := o.selectsEdges()
 	_, errScale := onScale(nil, o.Scale)
 	if err := cmp.Or(oneOf("method", string(o.Method), methods),
-		oneOf("order", o.Order, []string{orderCyclic, orderRandom}), o.validatePhysics(), errErrors, errSelect,
-		o.validateEdges(), errScale); err != nil {
+		oneOf("order", o.Order, []string{orderCyclic, orderRandom}), o.validatePhysics(), o.validateLoss(), errErrors,
+		errSelect, o.validateEdges(), errScale); err != nil {
 		return err
 	}
 	if o.Counting == autoCounting || o.Counting == countingOwn { // of the model that the training begins with

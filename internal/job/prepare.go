@@ -176,6 +176,9 @@ func (p *Prepared) note() {
 		p.said = append(p.said, "most labels are hidden: weights begin with those of node features alone; compare with "+
 			"{no-edges}")
 	}
+	if o := &p.Options; o.Loss != "" {
+		p.said = append(p.said, "{loss}: beliefs are no probabilities, but serve labels alone")
+	}
 	for _, text := range append(p.said, p.hidden, p.Selection.note()) {
 		if text != "" {
 			p.Notes = append(p.Notes, text)
@@ -256,6 +259,9 @@ func sampleCount(data []*crf.Instance) (n float64) {
 func (o *Options) problem(ctx context.Context, t *Task, space *spill.Space) (learn.Problem, error) {
 	problem := learn.Problem{Data: Instances(t.Set, o.NoEdges)}
 	problem.L2, problem.Statistics = o.l2(sampleCount(problem.Data)), t.Set.Means
+	if o.Loss != "" {
+		problem.Loss = 1 / o.epsilon()
+	}
 	var err error
 	numbers := o.Counting
 	if o.Method == learn.Exact {

@@ -143,7 +143,8 @@ func (s *Summary) Rows() [][]string {
 		{"reason", s.Reason},
 		{"objective", Known("%.10g", s.Objective) + s.ObjectiveNote()},
 		{"gradient norm", Known("%.3g", s.GradNorm)},
-		{"suboptimality", Known("at most %.3g", s.Suboptimality)},
+		{"suboptimality", Known("at most %.3g", s.Suboptimality) +
+			strings.TrimPrefix(Known("; weights within %.2g of the optimum's", s.WeightsWithin), unknown)},
 		{"iterations", strconv.Itoa(s.Iterations)},
 		{"passes", s.PassesText()},
 		{"seconds", fmt.Sprintf("%.2f, of which %straining %.2f (checks %.2f), evaluation %.2f",

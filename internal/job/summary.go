@@ -56,20 +56,23 @@ type Summary struct {
 	CheckSeconds      float64         `json:"check_seconds"`
 	EvaluationSeconds float64         `json:"evaluation_seconds"`
 	// TotalSeconds are since the work began, with choice and training of earlier starts.
-	TotalSeconds       float64                    `json:"total_seconds"`
-	Checked            bool                       `json:"checked"`
-	Residual           runfolder.Float            `json:"bp_residual"`
-	InferenceConverged bool                       `json:"bp_converged"`
-	Gap                runfolder.Float            `json:"gap"`
-	StateBytes         int64                      `json:"state_bytes"`
-	PeakBytes          int64                      `json:"peak_bytes"`
-	ThetaNorm          runfolder.Float            `json:"theta_norm"`
-	ThetaSHA256        string                     `json:"theta_sha256"`
-	Model              string                     `json:"model"`
-	Run                string                     `json:"run"`
-	Eval               map[string]runfolder.Float `json:"eval,omitempty"`
-	Notes              option.Notes               `json:"notes"`
-	Prior              runfolder.Float            `json:"prior"` // that l2 is made of, null: l2 is given
+	TotalSeconds       float64         `json:"total_seconds"`
+	Checked            bool            `json:"checked"`
+	Residual           runfolder.Float `json:"bp_residual"`
+	InferenceConverged bool            `json:"bp_converged"`
+	Gap                runfolder.Float `json:"gap"`
+	// WeightsWithin is the radius of a ball around the weights, as they were learned, that has those of the optimum: L is
+	// at least as convex as (l2/2)‖θ̃‖².
+	WeightsWithin runfolder.Float            `json:"weights_within"`
+	StateBytes    int64                      `json:"state_bytes"`
+	PeakBytes     int64                      `json:"peak_bytes"`
+	ThetaNorm     runfolder.Float            `json:"theta_norm"`
+	ThetaSHA256   string                     `json:"theta_sha256"`
+	Model         string                     `json:"model"`
+	Run           string                     `json:"run"`
+	Eval          map[string]runfolder.Float `json:"eval,omitempty"`
+	Notes         option.Notes               `json:"notes"`
+	Prior         runfolder.Float            `json:"prior"` // that l2 is made of, null: l2 is given
 	// Choice was made by data that were held out.
 	Choice *Choice `json:"choice,omitempty"`
 	// Selection says which edges couplings were learned of, where not of all.
@@ -104,6 +107,7 @@ func (r *run) summarise(result *Result, took times) *Summary {
 		ThetaNorm: runfolder.Float(numeric.Norm(f.Model.Weights)), ThetaSHA256: HashWeights(f.Model.Weights),
 		Model: result.Model.Path, Notes: append(option.Notes{}, r.p.Notes...), Prior: unknown,
 		Choice: r.p.choice, Selection: r.p.Selection,
+		WeightsWithin: runfolder.Float(math.Sqrt(2 * f.Suboptimality / r.p.Problem.L2)),
 	}
 	if prior := r.p.Options.Prior; prior != 0 {
 		s.Prior = runfolder.Float(prior)
@@ -207,10 +211,13 @@ func (s *Summary) Caveat() string {
 	return "the objective is not known to be convex: it may have several optima"
 }
 
+// unknown stands for a number that is not known.
+const unknown = "not known"
+
 // Known formats a number that may not be known.
 func Known(format string, x runfolder.Float) string {
 	if math.IsNaN(float64(x)) {
-		return "not known"
+		return unknown
 	}
 	return fmt.Sprintf(format, float64(x))
 }

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
+import runpy
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
@@ -95,3 +98,35 @@ def test_network(tmp_path: Path) -> None:
     assert last > alone + 0.2 and abs(number("30, from nothing +accuracy", text) - number("from random +accuracy", text)) < 0.003
     losses = {how: number(f"{how} +accuracy [.0-9]+ +log loss", text) for how in ("network, then CRF", "truncated, from there")}
     assert losses["truncated, from there"] < losses["network, then CRF"]
+
+
+@pytest.mark.parametrize("options", ["", "--counting convex", "--counting near-bethe --blocks 4", "--loss hamming --epsilon 0.3"])
+def test_verify(options: str, tmp_path: Path, command: Callable[..., str]) -> None:
+    """NumPy proves the suboptimality of a run, and any messages prove something true."""
+    rng = np.random.default_rng(4)
+    (tmp_path / "data").mkdir()
+    at = np.arange(30).reshape(5, 6)
+    edges = np.concatenate([np.stack([at[:, :-1].ravel(), at[:, 1:].ravel()], 1), np.stack([at[:-1].ravel(), at[1:].ravel()], 1)])
+    for name in ("a", "b"):
+        np.savez(
+            tmp_path / "data" / f"{name}.npz", edges=edges, labels=rng.integers(0, 3, 30), node_features=rng.normal(size=(30, 2)),
+            edge_features=rng.normal(size=(len(edges), 2)), states=3, directed=0,
+        )
+    train = ["train", "data", "--standardise=false", "--gap", "1e-4", *options.split()]
+    said = json.loads(command(*train, "-o", "run", "--proof", "--json"))
+    best = json.loads(command(*train, "-o", "best", "--gap", "1e-9", "--json"))["objective"]
+    script = runpy.run_path(str(EXAMPLES / "verify.py"))
+    upper, lower = script["main"](tmp_path / "run", tmp_path / "data")
+    assert upper == pytest.approx(said["objective"], rel=1e-9) and lower <= best <= upper + 1e-9
+    assert upper - lower < 2 * said["suboptimality"] + 1e-6
+    proof = tmp_path / "run" / "proof.safetensors"
+    raw = proof.read_bytes()
+    start = 8 + int.from_bytes(raw[:8], "little")
+    header = json.loads(raw[8:start])
+    for name in ("a.messages", "b.beliefs"):
+        first, end = (start + x for x in header[name]["data_offsets"])
+        noise = np.frombuffer(raw[first:end], "<f8") + rng.normal(size=(end - first) // 8)
+        raw = raw[:first] + noise.astype("<f8").tobytes() + raw[end:]
+    proof.write_bytes(raw)
+    looser, lowest = script["main"](tmp_path / "run", tmp_path / "data")
+    assert looser > upper + 0.01 and lowest < lower - 0.01

@@ -63,7 +63,7 @@ _SHARED = {  # a text may have a later one in it
     "learning": """\
 {prior}
     counting : str
-        Counting numbers: "auto", "trw", "convex", "cover" or "bethe".
+        Counting numbers: "auto", "trw", "convex", "cover", "near-bethe" or "bethe".
     method : str
         How to learn: "auto", "bbpl", "inner-dual", "full", "exact", "pseudo", "piecewise" or "truncated:K".
     class_weight : "balanced" or dict of class to float, optional

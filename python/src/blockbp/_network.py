@@ -137,7 +137,7 @@ def infer(
     method : {"auto", "bp", "exact"}
         "auto" is "exact" where that takes about ten seconds at most, else "bp":
         ``details["marginals"]`` has the ``"method"``, and under ``"not_exact"`` the reason.
-    counting : {"trw", "convex", "cover", "bethe"}, optional
+    counting : {"trw", "convex", "cover", "near-bethe", "bethe"}, optional
         Counting numbers of "bp", for which they ask; "trw" without. All but "bethe",
         which often is the closest, bound the partition function from above.
     evidence : dict of int to int, optional

@@ -1,0 +1,129 @@
+"""Prove how near a trained model is to the best one, with NumPy alone: none of blockbp's code is used.
+
+    blockbp train DATA -o RUN --standardise=false --proof
+    python verify.py RUN DATA
+
+DATA are .npz files of dense features with one type of nodes and of edges, all labels known; RUN has model.safetensors
+and proof.safetensors. The messages in it are any numbers: whatever they are, the upper bound holds if the counting
+numbers are convex, which is looked at first, and so does the lower bound, of beliefs that are made consistent here.
+"""
+
+import json
+import pathlib
+import sys
+
+import numpy as np
+
+
+def tensors(path):
+    """Read a safetensors file: its arrays and metadata."""
+    raw = path.read_bytes()
+    start = 8 + int.from_bytes(raw[:8], "little")
+    header = json.loads(raw[8:start])
+    metadata = header.pop("__metadata__", {})
+    arrays = {}
+    for name, t in header.items():
+        assert t["dtype"] == "F64", name
+        first, end = t["data_offsets"]
+        arrays[name] = np.frombuffer(raw[start + first : start + end], "<f8").reshape(t["shape"])
+    return arrays, metadata
+
+
+def log_sum(x, axis):
+    """Return log Σ exp x."""
+    largest = x.max(axis, keepdims=True)
+    return np.squeeze(largest, axis) + np.log(np.exp(x - largest).sum(axis))
+
+
+def entropy(p, axis):
+    """Return −Σ p log p."""
+    return -(p * np.log(np.maximum(p, 1e-300))).sum(axis)
+
+
+def consistent(pair, rows, columns):
+    """Return distributions near pair whose sums are rows and columns: cut what is too much, and fill up what lacks."""
+    pair = pair * np.minimum(1, rows / np.maximum(pair.sum(2), 1e-300))[:, :, None]
+    pair = pair * np.minimum(1, columns / np.maximum(pair.sum(1), 1e-300))[:, None, :]
+    r, c = np.maximum(rows - pair.sum(2), 0), np.maximum(columns - pair.sum(1), 0)
+    return pair + r[:, :, None] * c[:, None, :] / np.maximum(r.sum(1), 1e-300)[:, None, None]
+
+
+def with_bias(x, columns, rows):
+    """Return features with a constant behind them, where weights have one more."""
+    x = np.empty((rows, 0)) if x is None else x
+    assert columns - x.shape[1] in (0, 1), "the weights are of other features"
+    return np.hstack([x, np.ones((rows, columns - x.shape[1]))])
+
+
+def bounds(data, node_weights, edge_weights, proof, loss):
+    """Return D − ⟨θ, w⟩ and Σ c H(τ) + loss, in the mean over the samples, and M τ − M w̄."""
+    u, v = data["edges"].astype(int).T
+    f = with_bias(data.get("node_features"), node_weights.shape[-1], int(data["labels"].shape[-1]))
+    g = with_bias(data.get("edge_features"), edge_weights.shape[-1], len(u))
+    labels = np.atleast_2d(data["labels"])
+    assert (labels >= 0).all() and not (loss and len(labels) > 1), "labels are hidden"
+    (n, k), m, at = (len(f), len(node_weights)), len(u), np.arange(len(f))
+    c_node, c_edge = proof["node"], proof["edge"]
+    split = proof["split"].reshape(-1, 2) * (1 - 1e-12) if proof["split"].size else np.zeros((m, 2))  # at v, at u
+    message, belief = proof["messages"].reshape(m, 2, k), proof["beliefs"].reshape(n, k)
+
+    # Convex: c_uv H(uv) − Σ h H(s) is a sum of conditional entropies where h ≥ 0 and c_uv ≥ Σ h, and the rest of c_s ≥ 0.
+    rest = c_node + np.bincount(v, split[:, 0], n) + np.bincount(u, split[:, 1], n)
+    assert (split >= 0).all() and (split.sum(1) <= c_edge).all() and (rest >= -1e-9).all(), "not provably convex"
+    rest = np.maximum(rest, 0)  # more entropy is a looser upper bound
+
+    theta, pair = f @ node_weights.T, np.einsum("ijf,ef->eij", edge_weights, g)
+    if loss:
+        theta = theta + loss * (np.arange(k) != labels[0][:, None])
+    into_v, into_u = c_edge[:, None] * (message[:, 0] - belief[v]), c_edge[:, None] * (message[:, 1] - belief[u])
+    log_pair = (pair - into_u[:, :, None] - into_v[:, None, :]) / c_edge[:, None, None]
+    log_z = log_sum(log_pair.reshape(m, -1), 1)
+    tau = np.exp(log_pair - log_z[:, None, None])
+    node = theta.copy()
+    np.add.at(node, v, into_v + split[:, :1] * np.log(np.maximum(tau.sum(1), 1e-300)))
+    np.add.at(node, u, into_u + split[:, 1:] * np.log(np.maximum(tau.sum(2), 1e-300)))
+    count = np.maximum(rest, 1e-12)[:, None]
+    dual = (c_edge * log_z).sum() + (count[:, 0] * log_sum(node / count, 1)).sum()
+    score = np.mean([theta[at, y].sum() + pair[np.arange(m), y[u], y[v]].sum() for y in labels])
+
+    single = np.exp(belief - log_sum(belief, 1)[:, None])
+    tau = consistent(tau, single[u], single[v])
+    gain = c_node @ entropy(single, 1) + c_edge @ entropy(tau, (1, 2))
+    if loss:
+        gain += loss * (1 - single[at, labels[0]]).sum()
+    seen, seen_pair = single.copy(), tau.copy()
+    for y in labels:
+        seen[at, y] -= 1 / len(labels)
+        seen_pair[np.arange(m), y[u], y[v]] -= 1 / len(labels)
+    return dual - score, gain, seen.T @ f, np.einsum("eij,ef->ijf", seen_pair, g), len(labels)
+
+
+def main(run, folder):
+    """Print the bounds, and return how far the objective is above the smallest at most."""
+    run, folder = pathlib.Path(run), pathlib.Path(folder)
+    weights, metadata = tensors(run / "model.safetensors")
+    proof, settings = tensors(run / "proof.safetensors")
+    l2, loss = float(settings["l2"]), float(settings["loss"])
+    (node,) = (w for name, w in weights.items() if name.startswith("node."))
+    (edge,) = (w for name, w in weights.items() if name.startswith("edge."))
+    schema = json.loads(metadata["schema"])
+    parts = ("messages", "beliefs", "node", "edge", "split")
+    found = [
+        bounds(dict(np.load(path)), node, edge, {key: proof[f"{path.stem}.{key}"] for key in parts}, loss)
+        for path in sorted(folder.glob("*.npz"))
+    ]
+    samples = sum(x[4] for x in found)
+    mean = lambda i: sum(x[i] * x[4] for x in found) / samples  # noqa: E731
+    node_rest, edge_rest = mean(2), mean(3)
+    if schema["edge_types"][0].get("symmetric"):  # weights of (a, b) and (b, a) are the same
+        edge_rest = (edge_rest + edge_rest.transpose(1, 0, 2)) / 2
+    upper = mean(0) + l2 / 2 * ((node**2).sum() + (edge**2).sum())
+    lower = mean(1) - ((node_rest**2).sum() + (edge_rest**2).sum()) / (2 * l2)
+    gap = upper - lower
+    print(f"the objective is at most {upper:.10g}, the smallest at least {lower:.10g}: {gap:.3g} are left at most,")
+    print(f"and the weights are within {np.sqrt(2 * max(gap, 0) / l2):.3g} of those of the optimum")
+    return upper, lower
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
