@@ -195,6 +195,31 @@ func TestEdgeListOfNames(t *testing.T) {
 	}
 }
 
+// TestNoHeader: the first line of a table of edges is an edge if it names two nodes. Names between tabs have blanks, and
+// the order of the two tables is free.
+func TestNoHeader(t *testing.T) {
+	const nodes = "id;label\n0;a\n1;b\n2;a\nNew York;b\n"
+	for _, c := range []struct{ name, text, want string }{
+		{"el.csv", "0,1\n1,2\n2,New York\n", ""},
+		{"el.csv", "0,2,.5\n1,2,3\n2,New York,1\n", ""},
+		{"el.csv", "0,1,x,3\n1,2,y,4\n1,New York,x,5\n", ""},
+		{"el.tsv", "0\tNew York\n1\t2\n0\t1\n", ""},
+		{"el.edgelist", "0\tNew York\nNew York\t1\n2\t0\n", ""},
+		{"el.csv", "0,5\n1,2\n2,0\n", `el.csv:1: the header is missing: the first line has "0" where the name of a column`},
+	} {
+		folder := writeFiles(t, map[string]string{"towns.csv": nodes, c.name: c.text})
+		for _, tables := range [][]string{{"towns.csv", c.name}, {c.name, "towns.csv"}} {
+			set, err := Open(t.Context(), []string{filepath.Join(folder, tables[0]), filepath.Join(folder, tables[1])}, Options{})
+			if c.want != "" {
+				wantError(t, err, c.want)
+			} else if err != nil || set.Instances[0].Graph.NumEdges() != 3 || !strings.Contains(strings.Join(set.Warnings, ""),
+				"is read as a list of edges") {
+				t.Errorf("%q: %v", c.text, err)
+			}
+		}
+	}
+}
+
 // TestMatchingIsRead: no edge of a list without a header is taken for one, also where no name stands twice.
 func TestMatchingIsRead(t *testing.T) {
 	folder := writeFiles(t, map[string]string{"nodes.csv": "id,label\na,x\nb,y\nc,x\nd,y\ne,x\nf,y\ng,x\nh,y\n",

@@ -335,8 +335,8 @@ func FuzzTables(f *testing.F) {
 			}
 			g := &tableGraph{nodes: n, edges: e}
 			l.graphs = []*tableGraph{g}
-			l.run(func() { l.rolesOfNodes(n); l.rolesOfEdges(e) }, l.chooseColumns, l.readGraphs,
-				l.observeSplit, l.chooseSchema, func() { l.freezeGraph(g) })
+			l.run(func() { l.rolesOfNodes(n) }, func() { l.rolesOfEdges(e, g.isNode) }, l.chooseColumns, l.readGraphs, l.observeSplit,
+				l.chooseSchema, func() { l.freezeGraph(g) })
 			if len(l.problems) > 0 {
 				continue
 			}
