@@ -283,7 +283,7 @@ def test_weights_and_statistics() -> None:
     np.testing.assert_allclose(by_counts.couplings_, want.couplings_, atol=1e-12)
     np.testing.assert_array_equal(by_counts.classes_, want.classes_)
     counts[3] = np.nan
-    with pytest.warns(BlockbpWarning, match="1 nodes and edges have no means"):
+    with pytest.warns(BlockbpWarning, match="means are missing of 1 of "):
         assert len(IsingModel.from_statistics(want.edges_, counts).edges_) == len(counts) - 1
     with pytest.raises(ValueError, match="sample_weight"):
         IsingModel().fit(x, edges, weight[1:])
