@@ -2,6 +2,7 @@ package formats
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -49,8 +50,10 @@ type Table struct {
 	Header []string       // names of columns
 	Places map[string]int // of these; nil until they are asked for
 	Roles  map[string]int // the column of each; −1: there is none
-	Lines  []int32        // [row] from 1
-	Rows   [][]string
+	// Decimal is a cell with a decimal comma, which is read where semicolons separate cells; "": there is none.
+	Decimal string
+	Lines   []int32 // [row] from 1
+	Rows    [][]string
 }
 
 // plainNodes are the columns of tables of nodes without a header, of which the last two may be left out.
@@ -135,11 +138,17 @@ func (t *Table) readCells(data []byte) {
 	if r.Comma, r.FieldsPerRecord = t.comma, -1; t.Plain {
 		r.Comment, r.LazyQuotes = '#', true
 	}
+	point := strings.NewReplacer(",", ".")
 	cells, err := r.Read()
 	for ; err == nil; cells, err = r.Read() {
 		line, _ := r.FieldPos(0)
 		if trimmed(cells); t.Plain && len(cells) > 1 && len(cells) < columns { // the last two may be left out
 			cells = append(cells, "", "")[:columns]
+		}
+		for i, cell := range cells {
+			if number := point.Replace(cell); t.comma == ';' && strings.Count(cell, ",") == 1 && isNumber(number) {
+				cells[i], t.Decimal = number, cmp.Or(t.Decimal, cell)
+			}
 		}
 		switch {
 		case len(t.Rows) > 0 && !slices.ContainsFunc(cells, func(c string) bool { return c != "" }):
