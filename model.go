@@ -121,7 +121,7 @@ func (o *Options) folder(d *Data) *job.Folder {
 		f.Config.Data = append(f.Config.Data, absolute(path))
 	}
 	for name, value := range map[string]string{"observed": d.options.Observed, "list": d.options.List,
-		"features": d.options.FeatureDir} {
+		"features": d.options.FeatureDir, "labels": d.options.LabelDir} {
 		if value != "" {
 			f.Config.Options[name] = job.Option{Value: value, Source: "caller"}
 		}

@@ -117,21 +117,6 @@ func evident(there, back, pairs int) bool {
 		balance*balance > (squareOfChance+2*math.Log(float64(pairs)))*edges
 }
 
-// onlyOrder is what may be all there is to a note on the direction of edges: as they were written, the end that sorts
-// first comes first in each.
-func (l *loader) onlyOrder() string {
-	for _, in := range l.set.Instances {
-		turned := l.turned[in.Graph]
-		us, vs := in.Graph.Ends()
-		for e := range us {
-			if (us[e] > vs[e]) != (turned != nil && turned[e]) {
-				return ""
-			}
-		}
-	}
-	return "; every edge names the node first that sorts first: if that is all, nothing is to be done"
-}
-
 // noteDirection warns where labels of the ends of symmetric edges are much more often one way round than the other.
 // Pixels are joined in an order that no file has, and weights of each node's own tell what is of its state and not of
 // the direction.
@@ -150,9 +135,9 @@ func (l *loader) noteDirection() {
 			}
 		}
 		if there, states := counts[pair], s.NodeTypes[t.U].States; most > 0 {
-			l.warn("edges of type %q look directed: %s → %s %d times, the other way round %d; if the first end means "+
-				"something else than the second, say \"directed\": true in %s, or use {directed}%s",
-				t.Name, states[pair[0]], states[pair[1]], there, there-most, ManifestName, option.Text(l.onlyOrder()))
+			l.warn("edges of type %q look directed: %s → %s %d times, the other way round %d; if the first end means something "+
+				"else than the second, and is not only the one that sorts first, say \"directed\": true in %s, or use "+
+				"{directed}", t.Name, states[pair[0]], states[pair[1]], there, there-most, ManifestName)
 		}
 	}
 }

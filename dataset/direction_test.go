@@ -154,12 +154,9 @@ func TestDirectionNote(t *testing.T) {
 		return set.Warnings[i]
 	}
 	const advice = `say "directed": true in dataset.json, or use dataset.Options.Directed`
-	for end, edge := range map[string][2]int32{advice: {5, 0}, "if that is all, nothing is to be done": {0, 5}} {
-		a.Edges[len(a.Edges)-1] = edge
-		if got := noted(Options{}); !strings.HasPrefix(got, `edges of type "edge" look directed: `) ||
-			!strings.Contains(got, " times, the other way round ") || !strings.HasSuffix(got, end) {
-			t.Errorf("note %q", got)
-		}
+	if got := noted(Options{}); !strings.HasPrefix(got, `edges of type "edge" look directed: `) ||
+		!strings.Contains(got, " times, the other way round ") || !strings.HasSuffix(got, advice) {
+		t.Errorf("note %q", got)
 	}
 	if got := noted(Options{Directed: true}); got != "" {
 		t.Errorf("of directed edges: %q", got)

@@ -69,6 +69,12 @@ func TestFormats(t *testing.T) {
 		{"x.npz", archiveOf(t, "adj_data", "adj_indices", "adj_indptr", "adj_shape", "labels"), "a graph of sparse matrices"},
 		{"x.npz", archiveOf(t, "labels", "beliefs", "states"), "a file of predictions"},
 		{"x.npz", archiveOf(t, "theta"), "a network"},
+		{"x.npz", archiveOf(t, "labels"), "a file of arrays"},
+		{"x.npz", archiveOf(t, "X", "y"), "a file of arrays of other names"},
+		{"x.npz", archiveOf(t, "points", "labels"), "a file of arrays of other names"},
+		{"PF00042.txt", "# STOCKHOLM 1.0\n\na/1-3 ARN\n//\n", "an alignment of Stockholm or Clustal"},
+		{"globin.aln", "CLUSTAL W (1.8)\n\na  ARN\nb  ARD\n   ** \n", "an alignment of Stockholm or Clustal"},
+		{"PEOPLE.NODES.CSV", "id,label\nann,A\n", "a table"},
 		{"a.conll.xz", "\xfd7zXZ\x00", "a compressed file"},
 		{"g.uai", "", "a network"},
 		{"net.txt", "MARKOV\n1\n2\n0\n", "a network"},
@@ -189,6 +195,31 @@ func TestEdgeListOfNames(t *testing.T) {
 	}
 }
 
+// TestNoHeader: the first line of a table of edges is an edge if it names two nodes. Names between tabs have blanks, and
+// the order of the two tables is free.
+func TestNoHeader(t *testing.T) {
+	const nodes = "id;label\n0;a\n1;b\n2;a\nNew York;b\n"
+	for _, c := range []struct{ name, text, want string }{
+		{"el.csv", "0,1\n1,2\n2,New York\n", ""},
+		{"el.csv", "0,2,.5\n1,2,3\n2,New York,1\n", ""},
+		{"el.csv", "0,1,x,3\n1,2,y,4\n1,New York,x,5\n", ""},
+		{"el.tsv", "0\tNew York\n1\t2\n0\t1\n", ""},
+		{"el.edgelist", "0\tNew York\nNew York\t1\n2\t0\n", ""},
+		{"el.csv", "0,5\n1,2\n2,0\n", `el.csv:1: the header is missing: the first line has "0" where the name of a column`},
+	} {
+		folder := writeFiles(t, map[string]string{"towns.csv": nodes, c.name: c.text})
+		for _, tables := range [][]string{{"towns.csv", c.name}, {c.name, "towns.csv"}} {
+			set, err := Open(t.Context(), []string{filepath.Join(folder, tables[0]), filepath.Join(folder, tables[1])}, Options{})
+			if c.want != "" {
+				wantError(t, err, c.want)
+			} else if err != nil || set.Instances[0].Graph.NumEdges() != 3 || !strings.Contains(strings.Join(set.Warnings, ""),
+				"is read as a list of edges") {
+				t.Errorf("%q: %v", c.text, err)
+			}
+		}
+	}
+}
+
 // TestMatchingIsRead: no edge of a list without a header is taken for one, also where no name stands twice.
 func TestMatchingIsRead(t *testing.T) {
 	folder := writeFiles(t, map[string]string{"nodes.csv": "id,label\na,x\nb,y\nc,x\nd,y\ne,x\nf,y\ng,x\nh,y\n",
@@ -211,6 +242,8 @@ func TestFolderIsAmbiguous(t *testing.T) {
 		{map[string]string{"train.txt": text, "karate.txt": karate}, []string{"karate.txt looks like a list of edges, and has no name by which a folder is read; name the files to read"}},
 		{map[string]string{"0.npz": archiveOf(t, "x", "edge_index")},
 			[]string{"0.npz: it is a file of arrays as PyTorch Geometric names them", "python3 -c "}},
+		{map[string]string{"0.npz": archiveOf(t, "edges", "labels"), "stats.npz": archiveOf(t, "mean")},
+			[]string{"stats.npz: it is a file of arrays of other names, which is not read; in a folder, name those files that"}},
 		{map[string]string{"predict.json": "{}", "0.npz": ""}, []string{"it holds predictions"}},
 		{map[string]string{"train.txt": text, "pred.conll": text},
 			[]string{"train.txt looks like tagged text, and has no name by which a folder is read; name the files to read"}},

@@ -83,9 +83,9 @@ func (l *imageLoader) findFolders(folder string) (f imageFolders) {
 		f.superpixels = folderOf(folder, l.o.Superpixels, superpixelsFolder)
 	}
 	if !l.o.NoLabels {
-		if f.labels = folderOf(folder, "", labelsFolders...); !formats.IsFolder(f.labels) {
-			l.failAt(folder, "", "it has a picture of labels, ID.png, for each ID.jpg or ID.png in images; predict needs none",
-				"there is no folder %s", f.labels)
+		if f.labels = folderOf(folder, l.o.LabelDir, labelsFolders...); !formats.IsFolder(f.labels) {
+			l.failAt(folder, "", "it has a picture of labels, ID.png, for each ID.jpg or ID.png in images, or {labels} names it; "+
+				"predict needs none", "there is no folder %s", f.labels)
 		}
 	}
 	return f
@@ -176,7 +176,7 @@ func (f *imageFolders) read(picture string, allowed int64) (d *imageData, list [
 		d.features = &featureMap{picture, d.image.Height, d.image.Width, 3, d.colours}
 	}
 	if f.labels != "" {
-		m, problems := d.numbers(filepath.Join(f.labels, id), "labels", "label it")
+		m, problems := d.numbers(filepath.Join(f.labels, id), "labels", "label it", "_L.png")
 		if list = append(list, problems...); m != nil {
 			d.labels, list = m, append(list, m.asLabels())
 		}
@@ -223,9 +223,9 @@ func (d *imageData) readPicture() error {
 	return nil
 }
 
-// numbers reads a map of the picture's pixels: of labels, or of superpixels.
-func (d *imageData) numbers(path, what, remedy string) (m *numberMap, list []error) {
-	path, file, err := d.open(path, what, remedy, ".regions.txt", ".png", ".npy")
+// numbers reads a map of the picture's pixels: of labels, as CamVid names some, too, or of superpixels.
+func (d *imageData) numbers(path, what, remedy string, more ...string) (m *numberMap, list []error) {
+	path, file, err := d.open(path, what, remedy, append([]string{".regions.txt", ".png", ".npy"}, more...)...)
 	if err != nil {
 		return nil, []error{err}
 	}

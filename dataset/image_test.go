@@ -175,7 +175,7 @@ func TestImagesRefuse(t *testing.T) {
 		"no rows": {map[string]string{"labels/2.regions.txt": " \n"}, Options{}, []string{"there are no labels"}},
 		"label missing": {map[string]string{"labels/10.png": ""}, Options{},
 			[]string{"10.PNG: it has no labels: there is no ", "10.regions.txt or ", "10.png or ",
-				"10.npy; label it, or leave"}},
+				"10_L.png; label it, or leave"}},
 		"label colours":  {map[string]string{"labels/10.png": colours(t)}, Options{}, []string{"10.png:[0,0]: is transparent"}},
 		"no labels":      {map[string]string{"labels/2.regions.txt": "", "labels/10.png": "", "labels/tall.regions.txt": ""}, Options{}, []string{"there is no folder", "predict needs none"}},
 		"transposed":     {map[string]string{"features/tall.npy": cells(60, 80, 1)}, Options{}, []string{"tall.npy: its 60 rows of 80 cells are not the shape of ", "tall.jpeg, which has 4 rows of 2 pixels"}},

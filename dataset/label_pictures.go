@@ -6,10 +6,13 @@ import (
 	"image/color"
 	"maps"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/option"
 )
 
@@ -77,6 +80,10 @@ func (l *imageLoader) chooseColours(counts labelCounts, forms map[int]string) {
 	if at == "" { // masks
 		text = func(c int32) string { return fmt.Sprint(c & math.MaxUint8) }
 	}
+	known := l.namedColours()
+	for c := range known {
+		counts[c] += 0 // a state, if it occurs or not
+	}
 	r, colours := &l.set.Recipe, slices.Sorted(maps.Keys(counts))
 	texts, void := textsOf(colours, text), slices.Index(colours, vocVoid)
 	names, _ := l.namedStates(0)
@@ -85,6 +92,9 @@ func (l *imageLoader) chooseColours(counts labelCounts, forms map[int]string) {
 	case named == 0:
 		if names = slices.Clone(texts); void >= 0 {
 			names[void] = hiddenName
+		}
+		for i, c := range colours {
+			names[i] = cmp.Or(known[c], names[i])
 		}
 	case void >= 0 && named == len(colours)-1:
 		names = slices.Insert(names, void, hiddenName)
@@ -109,7 +119,7 @@ func (l *imageLoader) chooseColours(counts labelCounts, forms map[int]string) {
 			continue
 		}
 		r.Palette, r.States = append(r.Palette, partsOf(c)), append(r.States, names[i])
-		if named > 0 {
+		if names[i] != texts[i] {
 			texts[i] += " is " + names[i]
 		}
 		states = append(states, texts[i])
@@ -121,6 +131,27 @@ func (l *imageLoader) chooseColours(counts labelCounts, forms map[int]string) {
 		l.warn("each colour of the label pictures is a state: %s; {states} names them in this order, with %s for one that "+
 			"means not labelled", said, hiddenName)
 	}
+}
+
+// namedColours are those that label_colors.txt beside the pictures names, as of CamVid: three numbers and a name a line.
+// What is void hides labels.
+func (l *imageLoader) namedColours() map[int32]string {
+	path := filepath.Join(filepath.Dir(l.manifestPath), formats.ColoursFile)
+	named, _ := l.namedStates(0)
+	if _, missing := os.Stat(path); missing != nil || len(named) > 0 {
+		return nil
+	}
+	names := map[int32]string{}
+	for line := range strings.Lines(string(l.source(path))) {
+		c, name := [3]uint8{}, ""
+		if n, _ := fmt.Sscan(line, &c[0], &c[1], &c[2], &name); n > 3 {
+			if slices.Contains([]string{"void", "unlabelled", "unlabeled"}, strings.ToLower(name)) {
+				name = hiddenName
+			}
+			names[colourNumber(c)] = name
+		}
+	}
+	return names
 }
 
 // withoutHidden leaves out the name of a colour that hides labels.

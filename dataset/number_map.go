@@ -64,7 +64,7 @@ func parseNumbers(path string, data []byte, allowed int64) (m *numberMap, list [
 	return m, nil
 }
 
-// parseRegions reads a matrix of integers, one line per row, separated by blanks; negative numbers mean unobserved.
+// parseRegions reads a matrix of integers, one line per row, separated by blanks.
 func parseRegions(path string, data []byte) (*numberMap, []error) {
 	m := &numberMap{path: path, numbers: make([]int32, 0, len(data)/2+1)}
 	p := &option.Problems{File: path}
@@ -83,7 +83,7 @@ func parseRegions(path string, data []byte) (*numberMap, []error) {
 					option.Short(text), mostStates)
 				break
 			}
-			m.numbers = append(m.numbers, int32(max(label, -1)))
+			m.numbers = append(m.numbers, int32(label))
 		}
 	}
 	if m.rows == 0 {
@@ -167,9 +167,13 @@ func isRamp(p color.Palette) bool {
 func colourNumber(c [3]uint8) int32 { return int32(c[0])<<16 | int32(c[1])<<8 | int32(c[2]) }
 func partsOf(c int32) [3]uint8      { return [3]uint8{uint8(c >> 16), uint8(c >> 8), uint8(c)} }
 
-// asLabels makes greys of wide numbers, as other pictures of labels have them, so that a set may have both.
+// asLabels makes −1 of negative numbers of a text, and greys of wide numbers, as other pictures of labels have them, so
+// that a set may have both.
 func (m *numberMap) asLabels() error {
 	if m.form != numbersWide {
+		for s := range m.numbers {
+			m.numbers[s] = max(m.numbers[s], -1)
+		}
 		return nil
 	}
 	m.form = numbersGreys

@@ -49,6 +49,8 @@ type Options struct {
 	// FeatureDir is the folder with one .npy of unary features per image; "" means features in the data folder, or,
 	// where there is no such folder, the colours of the pixels.
 	FeatureDir string
+	// LabelDir is the folder with the labels of images; "" means labels in the data folder, or PASCAL VOC's.
+	LabelDir string
 	// List is a file of image ids, one per line: a path as it stands, or else within the data folder. "" takes all images.
 	List string
 	// Edges says what the features of edges of images are: EdgesContrast or EdgesBins;
@@ -130,7 +132,7 @@ func (o *Options) uses() []optionUse {
 	return []optionUse{
 		{"FeatureDir", KindImages, o.FeatureDir != "", o.FeatureDir,
 			map[bool]string{true: "colours", false: o.FeatureDir}[r.Colours]},
-		{"List", KindImages, o.List != "", nil, nil}, {"Observed", KindGraph, o.Observed != "", nil, nil},
+		{"List", KindImages, o.List != "", nil, nil}, {"LabelDir", KindImages, o.LabelDir != "", nil, nil}, {"Observed", KindGraph, o.Observed != "", nil, nil},
 		{"Columns", o.columnsKind(), len(o.Columns) > 0, nil, nil},
 		{"SampleWeights", KindNPZ, o.SampleWeights != "", nil, nil}, {"Lattice", KindNPZ, o.Lattice != "", nil, nil},
 		{"MinCount", KindText, o.MinCount != 0, nil, nil}, {"Spins", KindNPZ, o.Spins, nil, nil},

@@ -160,7 +160,7 @@ func (p *sampleReader) namedPairs(path string) (edges []int32) {
 	}
 	delete(g.byName, "")
 	if len(t.List) == 0 {
-		l.rolesOfEdges(t)
+		l.rolesOfEdges(t, func(name string) bool { _, is := g.byName[name]; return is })
 	}
 	if len(t.List)+len(l.problems) == 0 {
 		rows := l.joinRows(g)
@@ -190,7 +190,7 @@ func (p *sampleReader) readTable(data []byte) {
 		p.note("%d empty rows are no samples, and left out", empty)
 	}
 	if !isSampleRow(t.Rows) {
-		p.Keep(t.TakeHeader(true))
+		p.Keep(t.TakeHeader())
 		names = t.Header
 	}
 	switch p.List = append(p.List, t.List...); {

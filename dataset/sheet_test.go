@@ -81,9 +81,10 @@ func TestSheetsForModel(t *testing.T) {
 		t.Fatalf("%v: %s is read as %s", err, text, recipe)
 	}
 	model := Options{Schema: &trained.Schema, Recipe: recipe}
-	set := mustOpen(t, writeFiles(t, sheets("town;more;AGE;id;label\nParis;1;7;x;ok\nOslo;2;NaN;y;\n", "target|source|amount\nx|y|\n")), model)
-	if got, want := matrixOf(set), [][]float64{{7, 0, 0, 0, 0, 1}, {40, 1, 1, 0, 0, 1}}; !cmp.Equal(got, want) {
-		t.Errorf("features %v, want %v", got, want)
+	set := mustOpen(t, writeFiles(t, sheets("town;more;AGE;id;label\nParis;1;-7,5;x;ok\nOslo;2;NaN;y;\n", "target|source|amount\nx|y|\n")), model)
+	if got, want := matrixOf(set), [][]float64{{-7.5, 0, 0, 0, 0, 1}, {40, 1, 1, 0, 0, 1}}; !cmp.Equal(got, want) ||
+		!strings.Contains(strings.Join(set.Warnings, ""), `commas are those of decimals, as "-7,5"`) {
+		t.Errorf("features %v, want %v, warnings %q", got, want, set.Warnings)
 	}
 	if got := row(set.Instances[0].EdgeFeatures(0), 0); !cmp.Equal(got, []float64{2.8, 1}) { // the mean of all rows
 		t.Errorf("edge features %v", got)
@@ -155,8 +156,8 @@ func TestSheetsLabels(t *testing.T) {
 	for i := range 30 {
 		many += fmt.Sprintf("w%d ", i)
 	}
-	set, err := read(strings.ReplaceAll(many+many, "w", ""), "", Options{})
-	if err != nil || !strings.Contains(set.Warnings[0], "60 labels are 30 different numbers, each a state of its own") {
+	set, err := read(strings.ReplaceAll(strings.Repeat(many, 20), "w", ""), "", Options{})
+	if err != nil || !strings.Contains(set.Warnings[0], "600 labels are 30 different numbers, each a state of its own, which takes long; if") {
 		t.Errorf("%v: warnings %q", err, set.Warnings)
 	}
 	measured := ""
@@ -335,8 +336,8 @@ func FuzzTables(f *testing.F) {
 			}
 			g := &tableGraph{nodes: n, edges: e}
 			l.graphs = []*tableGraph{g}
-			l.run(func() { l.rolesOfNodes(n); l.rolesOfEdges(e) }, l.chooseColumns, l.readGraphs,
-				l.observeSplit, l.chooseSchema, func() { l.freezeGraph(g) })
+			l.run(func() { l.rolesOfNodes(n) }, func() { l.rolesOfEdges(e, g.isNode) }, l.chooseColumns, l.readGraphs, l.observeSplit,
+				l.chooseSchema, func() { l.freezeGraph(g) })
 			if len(l.problems) > 0 {
 				continue
 			}

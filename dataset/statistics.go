@@ -154,7 +154,8 @@ func (l *npzLoader) takeMeans(set *Set, list []error) (*Set, []error) {
 		set.MeansWeights = nil
 	}
 	if unmatched += len(s.edges) - len(kept); unmatched > 0 {
-		l.warn("%d nodes and edges have no means: nothing is matched there, and their weights are 0", unmatched)
+		l.warn("means are missing of %d of %d nodes and edges: nothing is matched there, and their weights are 0", unmatched,
+			len(s.nodes)+len(s.edges))
 	}
 	if s.apart > apartTold {
 		l.warn("means of edges contradict those of nodes by %.2g at most: nodes have the mean of what is said of them, and "+

@@ -28,7 +28,6 @@ func makeSuperpixels(picture string) string {
 
 // superpixelRecipe says how regions of pictures that touch make features of edges.
 type superpixelRecipe struct {
-	Count int `json:"count,omitempty"` // of a picture, in models that cut it themselves
 	// Scales are the β of contrasts exp(−β|Δrgb|²) of the regions' mean colours of 0 to 255.
 	Scales []float64 `json:"scales"`
 }

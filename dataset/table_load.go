@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -103,12 +104,25 @@ func (l *tableLoader) open(pair formats.TablePair, nodes, edges []byte) {
 		l.hiddenBy = hiddenNumber
 	}
 	if l.fail(slices.Concat(g.nodes.Errors(), g.edges.Errors())...); pair.Loose && len(l.problems) == 0 {
-		if l.isOfEdges(g.nodes) && !l.isOfEdges(g.edges) {
+		if !l.isOfEdges(g.edges) && (l.isOfEdges(g.nodes) || l.hasLabels(g.edges) && !l.hasLabels(g.nodes)) {
 			g.nodes, g.edges = g.edges, g.nodes
 		}
 		g.name = strings.TrimSuffix(filepath.Base(g.nodes.File), filepath.Ext(g.nodes.File))
 	}
-	l.run(func() { l.rolesOfNodes(g.nodes); l.rolesOfEdges(g.edges) })
+	if comma := cmp.Or(g.nodes.Decimal, g.edges.Decimal); comma != "" {
+		l.warn("commas are those of decimals, as %q in %s", option.Short(comma), pair.Nodes)
+	}
+	l.run(func() { l.rolesOfNodes(g.nodes) }, func() { l.rolesOfEdges(g.edges, g.isNode) })
+}
+
+// isNode reports whether a node has the name.
+func (g *tableGraph) isNode(name string) bool {
+	return slices.ContainsFunc(g.nodes.Rows, func(cells []string) bool { return g.nodes.Cell(cells, formats.RoleID) == name })
+}
+
+// hasLabels reports whether a table has a column of labels.
+func (l *tableLoader) hasLabels(t *formats.Table) bool {
+	return t.Column(slices.Concat(l.o.given(formats.RoleLabel), []string{l.rules.Label}, labelNames)...) >= 0
 }
 
 // isOfEdges reports whether a table is that of edges: by the options, the names of columns, or that of the file.

@@ -82,6 +82,9 @@ func (l *tableLoader) assign(t *formats.Table, role string, usual ...string) int
 
 // rolesOfNodes finds the columns of a table of nodes.
 func (l *tableLoader) rolesOfNodes(t *formats.Table) {
+	if l.fail(t.CheckNames()); len(l.problems) > 0 {
+		return
+	}
 	if l.assign(t, formats.RoleID, idNames...) < 0 {
 		t.Roles[formats.RoleID] = l.identifier(t)
 	}
@@ -128,8 +131,9 @@ func (l *tableLoader) identifier(t *formats.Table) int {
 	return 0
 }
 
-// rolesOfEdges finds the columns of the two ends. Without usual names they are the first two that have a name.
-func (l *tableLoader) rolesOfEdges(t *formats.Table) {
+// rolesOfEdges finds the columns of the two ends. Without usual names they are the first two that have a name. A header
+// that names two nodes there is a row.
+func (l *tableLoader) rolesOfEdges(t *formats.Table, isNode func(name string) bool) {
 	ends := [2]int{l.assign(t, formats.RoleSource), l.assign(t, formats.RoleTarget)}
 	if ends == formats.NoEnds {
 		ends = t.UsualEnds()
@@ -141,6 +145,13 @@ func (l *tableLoader) rolesOfEdges(t *formats.Table) {
 		}
 	}
 	t.Roles[formats.RoleSource], t.Roles[formats.RoleTarget] = ends[0], ends[1]
+	if guessed && ends == [2]int{0, 1} && isNode(t.Header[0]) && isNode(t.Header[1]) {
+		l.warn("%s has no header, and is read as %s: its first line joins the nodes %q and %q", t.File, formats.EdgeList,
+			option.Short(t.Header[0]), option.Short(t.Header[1]))
+		t.PutBack()
+		guessed = false
+	}
+	l.fail(t.CheckNames())
 	if i := l.assign(t, formats.RoleWeight); i >= 0 { // rules for edges know it by that name
 		l.rules.Weight = t.Header[i]
 		if other := t.Column(formats.RoleWeight); other >= 0 && other != i {

@@ -145,13 +145,6 @@ func (l *tableLoader) joinRows(g *tableGraph) *edgeRows {
 			}
 		}
 	}
-	u, v := t.Header[t.Roles[formats.RoleSource]], t.Header[t.Roles[formats.RoleTarget]]
-	_, known := g.byName[u]
-	if _, both := g.byName[v]; known && both {
-		t.List, t.More = []error{option.At(t.File, 1, "",
-			"put a line with the names of the columns first, such as source and target",
-			"the header is missing: the first line joins the nodes %q and %q", option.Short(u), option.Short(v))}, 0
-	}
 	tell := func(what string, lines []int) {
 		if len(lines) > 0 {
 			l.warn("%s:%d: "+what+" is left out (%d in all)", t.File, lines[0], len(lines))

@@ -21,6 +21,7 @@ type dataFlags struct {
 func (d *dataFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&d.Kind, "kind", "", "kind of data: npz, images, graph or text (default: found out from the paths)")
 	f.StringVar(&d.FeatureDir, "features", "", "images: folder with <id>.npy, features [h,w,d] (default: DATA/features)")
+	f.StringVar(&d.LabelDir, "labels", "", "images: folder with labels, a path or a name inside DATA (default: DATA/labels)")
 	f.StringVar(&d.List, "list", "", "images: file with one image id per line, a path or a name inside DATA (default: "+
 		"all images)")
 	f.StringSliceVar(&d.States, "states", nil, "names of the states, separated by commas")
@@ -43,6 +44,7 @@ func (d *dataFlags) register(f *pflag.FlagSet) {
 	f.BoolVar(&d.Directed, "directed", false, "edges lead from first to second end, as between words (default: where "+
 		"the data say so)")
 	reads(f, "a folder of features, one ID.npy for each picture", "features")
+	reads(f, "a folder of labels, one picture or map for each picture", "labels")
 	reads(f, "a list of image ids", "list")
 	f.StringVar(&d.Superpixels, "superpixels", "", "images: folder with <id>.png, .npy or .regions.txt, maps of "+
 		"regions, which are the nodes (default: pixels are; DATA/superpixels if the model has them)")

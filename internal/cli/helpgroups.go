@@ -39,7 +39,7 @@ type flagGroup struct {
 var trainGroups = []flagGroup{
 	{"Data", []string{"kind", "states", "columns", "observed", "hops", "no-bias", "untied", "directed",
 		"min-count", "sample-weights", "lattice"}},
-	{"Images", []string{"list", "features", "neighbours", "superpixels", "edge-features", "bins"}},
+	{"Images", []string{"list", "features", "labels", "neighbours", "superpixels", "edge-features", "bins"}},
 	{"Model and objective", []string{"model", "select-edges", "statistics", "errors", "prior", "l2", "standardise",
 		"scale", "counting", "no-edges", "edges", "class-weights", "loss", "epsilon", "init"}},
 	{"Method and steps", []string{"method", "step", "order", "inner-sweeps", "inner-tol", "seed", "memory",

@@ -48,7 +48,6 @@ var elsewhere = map[string]string{
 	"device": noDevice, "gpu": noDevice, "cuda": noDevice,
 	"sweeps":     "sweeps end where messages have settled: leave it out; --max-sweeps N bounds them",
 	"batch-size": "each step uses all data: leave it out; --memory bounds what that takes, and --spill has files for it",
-	"labels":     "labels of pictures are those in DATA/labels: call the folder, or a link to it, so",
 	"config":     "keep the command in a script; the report of a run has its own",
 	"-m":         noCopy, "write-model": noCopy,
 	"tensorboard": "log each line of metrics.jsonl as metrics, by a SummaryWriter of Python",

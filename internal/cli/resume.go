@@ -124,7 +124,7 @@ func (f *trainFlags) record(folder *job.Folder, data []string, task *job.Task) (
 		}
 	}
 	for name, path := range map[string]string{"list": f.data.List, "features": f.data.FeatureDir,
-		"superpixels": f.data.Superpixels} {
+		"labels": f.data.LabelDir, "superpixels": f.data.Superpixels} {
 		if path != "" {
 			put(name, absolute(dataset.ListPath(data[0], path)))
 		}

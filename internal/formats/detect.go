@@ -92,7 +92,7 @@ func detectFolder(folder, wanted string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var found, named, others []string
+	var found, named, others, arrays []string
 	for _, e := range entries {
 		path, kind := filepath.Join(folder, e.Name()), ""
 		switch name := e.Name(); {
@@ -101,8 +101,8 @@ func detectFolder(folder, wanted string) ([]string, error) {
 		case name == predictionsFile && wanted == "":
 			return nil, &option.Error{File: folder, Problem: "it holds predictions", Remedy: "give the data that they are of"}
 		case strings.HasSuffix(name, ".npz"), name == npy.Edges+".npy":
-			kind = kindNPZ
-		case slices.Contains(ImagesFolders, name) && IsFolder(path): // or a link to one
+			kind, arrays = kindNPZ, append(arrays, path)
+		case slices.Contains(ImagesFolders, name) && IsFolder(path), name == ColoursFile: // or a link to one
 			kind = kindImages
 		case IsNodesTable(name):
 			kind = kindGraph
@@ -131,7 +131,7 @@ func detectFolder(folder, wanted string) ([]string, error) {
 	case found[0] == kindText:
 		err = doubt(folder, others, kindText)
 	}
-	for _, path := range named { // what a file holds tells more than its name
+	for _, path := range slices.Concat(named, arrays) { // what a file holds tells more than its name
 		if p := Look(path); err == nil && p.Best().Kind == "" && (found[0] == kindText || p.arrays != nil) {
 			err = p.Best().refuse(p)
 		}

@@ -11,10 +11,19 @@ const EdgeList = "a list of edges"
 
 var edgeListExtensions = []string{".edgelist", ".edges", ".el"}
 
-// edgeFields are the words of a line of a list, whatever is between them.
-func edgeFields(line string) []string {
-	line = strings.NewReplacer(" -> ", " ", " -- ", " ", "{'weight':", "", "{", "", "}", "", `"`, "").Replace(line)
-	return strings.FieldsFunc(line, func(c rune) bool { return strings.ContainsRune(" \t\r\n,;", c) })
+// edgeFields are the fields of a line of a list, between tabs if it has any, and else whatever is between them.
+func edgeFields(line string) (fields []string) {
+	marks := " \t\r\n,;"
+	if strings.Contains(strings.TrimSpace(line), "\t") { // names may have the others
+		marks = "\t\r\n"
+	}
+	line = strings.NewReplacer(" -> ", marks[:1], " -- ", marks[:1], "{'weight':", "", "{", "", "}", "", `"`, "").Replace(line)
+	for _, field := range trimmed(strings.FieldsFunc(line, func(c rune) bool { return strings.ContainsRune(marks, c) })) {
+		if field != "" {
+			fields = append(fields, field)
+		}
+	}
+	return fields
 }
 
 // isComment reports whether a line is one, as programs that write such lists begin them.

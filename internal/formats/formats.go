@@ -19,6 +19,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/blockbp/blockbp/internal/fileio"
+	"github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/printable"
@@ -41,14 +42,15 @@ type Format struct {
 // formats are tried in this order: what a file holds tells before its name, and its name before its lines.
 var formats = []Format{
 	{"a file of predictions", "", "beliefs log_score", (*Peek).isPrediction, "give the data that they are of"},
-	{"a file of arrays as PyTorch Geometric names them", "", "edge_index", nil, `python3 -c 'import numpy, sys; ` +
-		`d = numpy.load(sys.argv[1]); e = numpy.unique(numpy.sort(d["edge_index"].T), axis=0); ` +
-		`numpy.savez("converted.npz", edges=e, labels=d["y"], node_features=d["x"])' FILE`},
+	{"a file of arrays as PyTorch Geometric names them", "", "edge_index", nil, fromGeometric},
 	{"a graph of sparse matrices", "", "adj_indptr", nil, fromSparse},
 	{"a sparse matrix", "", "indptr", nil, `python3 -c 'import numpy, sys, scipy.sparse as s; ` +
 		`numpy.savetxt("edges.csv", numpy.transpose(s.triu(s.load_npz(sys.argv[1]), 1).nonzero()), ` + edgeHeader},
 	{"a network", KindNetwork, ".uai .bif theta", (*Peek).isNetwork,
 		"it has neither labels nor features; ask for its marginals with blockbp infer FILE --task MAR"},
+	{"a file of arrays of other names", "", "", (*Peek).isOtherArrays, "in a folder, name those files that are data; of " +
+		"a network call arrays edges, labels and node_features, and see docs/reference/formats.md; in Python GridCRF, " +
+		"ChainCRF and GraphCRF of blockbp take any: fit(d[\"X\"], d[\"y\"])"},
 	{"a file of arrays", kindNPZ, ".npz", nil, "give it to train, with labels and edges"},
 	{"a list of files", "", ".list", (*Peek).isList, "give the files that it names, in a shell $(cat LIST)"},
 	{"a compressed file", "", ".gz .bz2 .xz .zst .zip", nil, "unpack it"},
@@ -59,6 +61,8 @@ var formats = []Format{
 	{"a table", kindGraph, "", (*Peek).isTable, ""},
 	{"an alignment of sequences", "", "", (*Peek).IsAlignment,
 		"learn its couplings by {model!blockbp train --model potts} FILE"},
+	{"an alignment of Stockholm or Clustal", "", "", (*Peek).isStockholm, `awk 'NR > 1 && /^[^ #\/]/ && NF > 1 ` +
+		`{if (!s[$1]) k[n++] = $1; s[$1] = s[$1] $2} END {for (i = 0; i < n; i++) print ">" k[i] "\n" s[k[i]]}' FILE > STEM.fasta`},
 	{"a picture", "", strings.Join(PictureSuffixes, " "), nil,
 		"put pictures into a folder DATA/images, and their labels, ID.png, into DATA/labels, and give DATA"},
 	{"a GraphML, GML or GEXF file", "", ".graphml .gml .gexf", nil, byNetworkx + "KIND" + toTables},
@@ -73,9 +77,10 @@ var formats = []Format{
 		`pandas.json_normalize(d["nodes"]).to_csv("nodes.csv", index=False); ` +
 		`pandas.json_normalize(d.get("links") or d["edges"]).to_csv("edges.csv", index=False)' FILE`},
 	{"an array without a name", "", ".npy", nil, `put it into npz with its name, in Python numpy.savez("data.npz", ` +
-		`labels=…, edges=…, node_features=…); of samples, python3 -c 'import numpy, sys; ` +
+		`labels=…, edges=…, node_features=…); of pictures, voxels and series use blockbp.GridCRF there; of samples, python3 -c 'import numpy, sys; ` +
 		`a = numpy.load(sys.argv[1]); numpy.savetxt("samples.csv", a.reshape(len(a), -1), "%g", ",")' FILE`},
-	{"a file of another program", "", ".parquet .pq .xls .xlsx .ods .jsonl .mtx .mat .pt .pth", nil,
+	{"a file of another program", "", ".parquet .pq .xls .xlsx .ods .jsonl .mtx .mat .pt .pth .pkl " +
+		".rds .sqlite .db .arff .dot .h5 .hdf5 .geojson .shp", nil,
 		"write tables nodes.csv and edges.csv, tagged text, or arrays, in Python numpy.savez(\"data.npz\", labels=…, " +
 			"edges=…, node_features=…)"},
 	{"a list of neighbours", "", ".adjlist", nil, `python3 -c 'import networkx as n, sys; ` +
@@ -94,6 +99,13 @@ var formats = []Format{
 }
 
 const (
+	// fromGeometric turns such arrays, and those of OGB, into others: labels may be [n, 1], NaN hides one, and where there
+	// is a mask of those to learn from it hides the others.
+	fromGeometric = `python3 -c 'import numpy as n, sys; d = n.load(sys.argv[1]); e = n.sort(d["edge_index"].T); ` +
+		`y = n.nan_to_num(d["y"].squeeze(), nan=-1).astype(int); ` +
+		`n.savez("converted.npz", edges=n.unique(e[e[:, 0] < e[:, 1]], axis=0), ` +
+		`labels=n.where(d["train_mask"] if "train_mask" in d else True, y, -1), ` +
+		`**{"node_features": n.c_[d[k], n.ones(len(y))] for k in ("x", "node_feat") if k in d})' FILE`
 	// fromSparse turns a graph of sparse matrices into arrays.
 	fromSparse = `python3 -c 'import numpy, sys, scipy.sparse as s; d = numpy.load(sys.argv[1], allow_pickle=True); ` +
 		`m = lambda a: s.csr_matrix((d[a + "_data"], d[a + "_indices"], d[a + "_indptr"]), d[a + "_shape"]); ` +
@@ -253,6 +265,17 @@ func (p *Peek) isList() bool {
 func (p *Peek) isNetwork() bool {
 	first, _, _ := strings.Cut(strings.TrimSpace(p.header()), " ")
 	return first == "MARKOV" || first == "BAYES" || first == "network" && strings.Contains(p.start, "{")
+}
+
+// isOtherArrays knows an archive without any array that tells of a network, or of samples.
+func (p *Peek) isOtherArrays() bool {
+	known := []string{npy.Edges, "grid_shape", "node_features", "edge_means", "states", "weight", "sample_weights"}
+	return len(p.arrays) > 0 && !slices.Equal(p.arrays, []string{"labels"}) &&
+		!slices.ContainsFunc(p.arrays, func(name string) bool { return slices.Contains(known, name) })
+}
+
+func (p *Peek) isStockholm() bool {
+	return strings.HasPrefix(p.start, "# STOCKHOLM") || strings.HasPrefix(p.start, "CLUSTAL")
 }
 
 func (p *Peek) isHugin() bool { return p.extension == ".net" && strings.Contains(p.start, "{") }

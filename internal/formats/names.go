@@ -42,7 +42,7 @@ func IsEdgesTable(name string) bool { return isTableOf(name, edgesStem) }
 func isTableOf(name, stem string) bool {
 	extension := filepath.Ext(name)
 	name = strings.TrimSuffix(name, extension)
-	return slices.Contains(tableExtensions, extension) && (name == stem || strings.HasSuffix(name, "."+stem))
+	return slices.Contains(tableExtensions, strings.ToLower(extension)) && (name == stem || strings.HasSuffix(name, "."+stem))
 }
 
 // TablePair is where one graph is found.
@@ -78,7 +78,7 @@ func (p TablePair) Incomplete() error {
 func IsTable(path string) bool {
 	info, err := os.Stat(path)
 	regular := err == nil && info.Mode().IsRegular()
-	return regular && (slices.Contains(tableExtensions, filepath.Ext(path)) || IsEdgeList(path))
+	return regular && (slices.Contains(tableExtensions, strings.ToLower(filepath.Ext(path))) || IsEdgeList(path))
 }
 
 // AsPair takes two tables for one graph, unless their names say that both are of nodes, or of edges.
@@ -118,6 +118,9 @@ const fewEnds = 2
 
 // PictureSuffixes are those of pictures to be read.
 var PictureSuffixes = []string{".jpg", ".jpeg", ".png"}
+
+// ColoursFile names the colours of pictures of labels beside them.
+const ColoursFile = "label_colors.txt"
 
 // ImagesFolders are what a folder of pictures is called: as usual, or by PASCAL VOC.
 var ImagesFolders = []string{"images", "JPEGImages"}

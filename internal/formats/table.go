@@ -2,6 +2,7 @@ package formats
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -49,8 +50,10 @@ type Table struct {
 	Header []string       // names of columns
 	Places map[string]int // of these; nil until they are asked for
 	Roles  map[string]int // the column of each; −1: there is none
-	Lines  []int32        // [row] from 1
-	Rows   [][]string
+	// Decimal is a cell with a decimal comma, which is read where semicolons separate cells; "": there is none.
+	Decimal string
+	Lines   []int32 // [row] from 1
+	Rows    [][]string
 }
 
 // plainNodes are the columns of tables of nodes without a header, of which the last two may be left out.
@@ -91,17 +94,23 @@ func trimmed(cells []string) []string {
 }
 
 // ReadTable reads a table with a header, as RFC 4180 has it with any of Separators, or a list of edges, which gets
-// one. Rows without any cell are left out, and those with another number than the header are problems. It has no
-// header where nothing of it can be read.
+// one. Rows without any cell are left out, and those with another number than the header are problems.
 func ReadTable(path string, data []byte, list bool) *Table {
 	t := ReadRows(path, data, list)
 	if len(t.Rows) == 0 {
 		return t
 	}
-	if problem := t.TakeHeader(false); problem != nil {
-		t.List = []error{problem}
-	}
+	t.Keep(t.TakeHeader())
 	return t
+}
+
+// PutBack makes a row of a header that is none, and names the columns as those of a list of edges.
+func (t *Table) PutBack() {
+	t.Rows, t.Lines = slices.Insert(t.Rows, 0, t.Header), slices.Insert(t.Lines, 0, 1)
+	t.Header, t.Places = []string{RoleSource, RoleTarget, RoleWeight}[:min(3, len(t.Header))], nil
+	for len(t.Header) < len(t.Rows[0]) {
+		t.Header = append(t.Header, fmt.Sprint("column ", len(t.Header)+1))
+	}
 }
 
 // ReadRows reads the rows of a table, the first of which may be a header, or a list of edges.
@@ -129,11 +138,17 @@ func (t *Table) readCells(data []byte) {
 	if r.Comma, r.FieldsPerRecord = t.comma, -1; t.Plain {
 		r.Comment, r.LazyQuotes = '#', true
 	}
+	point := strings.NewReplacer(",", ".")
 	cells, err := r.Read()
 	for ; err == nil; cells, err = r.Read() {
 		line, _ := r.FieldPos(0)
 		if trimmed(cells); t.Plain && len(cells) > 1 && len(cells) < columns { // the last two may be left out
 			cells = append(cells, "", "")[:columns]
+		}
+		for i, cell := range cells {
+			if number := point.Replace(cell); t.comma == ';' && strings.Count(cell, ",") == 1 && isNumber(number) {
+				cells[i], t.Decimal = number, cmp.Or(t.Decimal, cell)
+			}
 		}
 		switch {
 		case len(t.Rows) > 0 && !slices.ContainsFunc(cells, func(c string) bool { return c != "" }):
@@ -154,8 +169,8 @@ func (t *Table) readCells(data []byte) {
 	}
 }
 
-// TakeHeader makes names of columns of the first row, which may be any numbers or not.
-func (t *Table) TakeHeader(numbers bool) error {
+// TakeHeader makes names of columns of the first row.
+func (t *Table) TakeHeader() error {
 	line, seen := int(t.Lines[0]), map[string]int{}
 	t.Header, t.Rows, t.Lines = t.Rows[0], t.Rows[1:], t.Lines[1:]
 	t.Header[0] = strings.TrimSpace(strings.TrimPrefix(t.Header[0], "#"))
@@ -172,10 +187,6 @@ func (t *Table) TakeHeader(numbers bool) error {
 				option.Short(name))
 		}
 		seen[name] = i
-	}
-	if name := t.numberInHeader(); name != "" && !numbers {
-		return option.At(t.File, line, "", "put a line with the names of the columns first",
-			"the header is missing: the first line has %q where the name of a column is wanted", option.Short(name))
 	}
 	return nil
 }
@@ -200,16 +211,17 @@ func separatorOf(line, among string) rune {
 	return best
 }
 
-// numberInHeader returns a number where a name is wanted. Numbers that count columns from 0 or 1, as pandas writes
-// them, are names.
-func (t *Table) numberInHeader() string {
+// CheckNames refuses a number where the name of a column is wanted. Numbers that count columns from 0 or 1, as pandas
+// writes them, are names.
+func (t *Table) CheckNames() error {
 	numbers := slices.DeleteFunc(slices.Clone(t.Header), isNoNumber)
 	for i := range numbers {
 		if first := numbers[0]; first != "0" && first != "1" || numbers[i] != strconv.Itoa(i+int(first[0]-'0')) {
-			return first
+			return option.At(t.File, 1, "", "put a line with the names of the columns first",
+				"the header is missing: the first line has %q where the name of a column is wanted", option.Short(first))
 		}
 	}
-	return ""
+	return nil
 }
 
 // Column finds a column by its name: as it stands, or else whatever the case of its letters; −1: there is none.

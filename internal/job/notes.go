@@ -25,6 +25,10 @@ func (p *Prepared) hints() (texts []string) {
 		texts = append(texts, fmt.Sprintf("files in %s lie in memory: name a folder on a disk, or leave {spill} out",
 			o.Spill))
 	}
+	if o.Counting == "bethe" && set.Recipe.Kind == dataset.KindImages && !o.Method.Local() && p.labels().hidden > 0 {
+		texts = append(texts, "with {counting=bethe} the objective of hidden labels is a difference of two approximations, "+
+			"by which photographs were learned wrong: compare with {counting=convex}")
+	}
 	if !o.Method.Local() || o.Method == learn.Exact {
 		return texts
 	}

@@ -243,8 +243,11 @@ func (o *Options) validate() error {
 		return usagef("{threads} %d: %s", o.Threads, problem)
 	}
 	var methods []string
+	_, sweeps, _ := strings.Cut(string(o.Method), ":")
 	for _, m := range learn.Methods {
-		methods = append(methods, string(m))
+		if methods = append(methods, string(m)); m == learn.Truncated && o.Method != m {
+			methods[len(methods)-1] += ":" + cmp.Or(sweeps, "K")
+		}
 	}
 	_, _, errErrors := o.bootstrap()
 	_, _, errSelect := o.selectsEdges()

@@ -33,7 +33,7 @@ var fields = map[string]string{
 	"bins": "dataset.Options.Bins", "clamp": "dataset.Options.NoLabels", "columns": "dataset.Options.Columns",
 	"directed": "dataset.Options.Directed", "edge-features": "dataset.Options.Edges",
 	"features": "dataset.Options.FeatureDir", "hops": "dataset.Options.Hops",
-	"kind": "dataset.Options.Kind", "lattice": "dataset.Options.Lattice", "list": "dataset.Options.List",
+	"kind": "dataset.Options.Kind", "labels": "dataset.Options.LabelDir", "lattice": "dataset.Options.Lattice", "list": "dataset.Options.List",
 	"min-count": "dataset.Options.MinCount",
 	"memory":    "learn.Settings.Memory", "neighbours": "dataset.Options.Neighbours", "no-bias": "dataset.Options.NoBias",
 	"observed":       "dataset.Options.Observed",

@@ -14,6 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from blockbp import _run
+
 EXAMPLES = Path(__file__).parent.parent / "examples"
 PACKAGES = {"sklearn", "scipy", "networkx", "matplotlib", "torch"}
 
@@ -130,3 +132,18 @@ def test_verify(options: str, tmp_path: Path, command: Callable[..., str]) -> No
     proof.write_bytes(raw)
     looser, lowest = script["main"](tmp_path / "run", tmp_path / "data")
     assert looser > upper + 0.01 and lowest < lower - 0.01
+
+
+@pytest.mark.parametrize("more", [{}, {"train_mask": np.arange(6) < 3}])
+def test_advice_on_arrays_of_pyg(more: dict[str, np.ndarray], tmp_path: Path) -> None:
+    """The line that the command prints for arrays of PyTorch Geometric and OGB makes a network that it reads."""
+    edges = np.array([[0, 1, 2, 3, 4, 5, 1, 2], [1, 2, 3, 4, 5, 5, 0, 1]])  # some both ways round, and a loop
+    y = np.array([[0], [1], [2], [np.nan], [1], [2]])
+    np.savez(tmp_path / "pyg.npz", edge_index=edges, y=y, node_feat=np.eye(6, 2), **more)
+    refusal = subprocess.run([_run.binary(), "info", "pyg.npz"], cwd=tmp_path, capture_output=True, text=True).stderr
+    command = refusal[refusal.index("python3 ") :].replace("python3", sys.executable, 1)
+    subprocess.run(["sh", "-c", command], cwd=tmp_path, check=True)
+    made = np.load(tmp_path / "converted.npz")
+    assert made["edges"].tolist() == [[0, 1], [1, 2], [2, 3], [3, 4], [4, 5]] and made["node_features"].shape == (6, 3)
+    assert made["labels"].tolist() == ([0, 1, 2, -1, -1, -1] if more else [0, 1, 2, -1, 1, 2])
+    subprocess.run([_run.binary(), "check", "converted.npz"], cwd=tmp_path, check=True)
