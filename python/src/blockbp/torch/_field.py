@@ -78,7 +78,7 @@ class Field:
         return (low - message).div_(c), low / -c
 
     def sums(self, number: int, end: int, x: Tensor) -> Tensor:
-        """Return log Σ exp(θ_e / c_e + x) over the states of the other end, up to a constant: [states, edges] of the end.
+        """Return log Σ exp(θ_e / c_e + x) over the states of the other end, up to a constant: [states, edges].
 
         Where tables are kept as exponentials, x is exp(x).
         """
