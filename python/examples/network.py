@@ -62,13 +62,13 @@ def train(parameters, loss_of, epochs=60, rate=0.02):
             optimizer.step()
 
 
-def likelihood(network, crf, halves, sweeps=3, keep=True):
+def likelihood(network, crf, halves, keep=True, **options):
     """Return the loss of a half; messages are kept from one epoch to the next, or begin from nothing in every step."""
     states = [None, None]
 
     def loss(half):
         x, y = halves[half]
-        value, state = crf(unary(network, x), y.shape[1:], labels=y.flatten(), state=states[half], sweeps=sweeps)
+        value, state = crf(unary(network, x), y.shape[1:], labels=y.flatten(), state=states[half], **options)
         states[half] = state if keep else None
         return value / y.numel()
 
@@ -112,8 +112,8 @@ def study(seed, x, y, learn, classes):
     test("network, then CRF", scaled, crf)
     begin = fresh()
     together("together, from random", copy.deepcopy(begin))
-    together("... 1 sweep a step", copy.deepcopy(begin), sweeps=1)
-    together("... 30, from nothing", begin, sweeps=30, keep=False)
+    together("... 1 sweep a step", copy.deepcopy(begin), sweeps=1, tol=0)
+    together("... 30, from nothing", begin, sweeps=30, tol=0, keep=False)
     network = copy.deepcopy(alone)
     crf = together("together, from network", network)
 

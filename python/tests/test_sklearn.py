@@ -5,7 +5,8 @@ its checks. Samples of the other estimators are pictures and networks, and label
 are an array, for which scikit-learn has no type of target: what its checks are about is tested
 below where it applies, and scores of its own go by ``scorer``. Not for these are, beside what
 feeds tables: ``cross_val_predict(method="predict_proba")``, which numbers classes by rows of y,
-and stratified folds.
+``scoring="accuracy"`` by name, which wants a label a sample, and stratified folds. ``set_output``
+is of transformers; pipelines that end in an estimator have it.
 """
 
 from __future__ import annotations
@@ -319,7 +320,7 @@ def test_warm_start(estimator: type) -> None:
         crf.fit([[[*dict(a, b=1)] for a in s] for s in X] if estimator is ChainCRF else [x[..., :2] if estimator is GridCRF else Graph(x.x[:, :2], x.edges) for x in X], y)
 
 
-@pytest.mark.parametrize("estimator", [GridCRF, GraphCRF])
+@pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_weights_of_samples(estimator: type) -> None:
     """A weight of two is two samples, and one of zero is none."""
     X, y = data(estimator)
@@ -331,6 +332,9 @@ def test_weights_of_samples(estimator: type) -> None:
     for weights, message in [([1, 2], "want a number of at least 0 for each of 6"), ([-1] * 6, "at least 0"), ([0] * 6, "zero everywhere")]:
         with pytest.raises(ValueError, match=message):
             estimator().fit(X, y, sample_weight=weights)
+    if estimator is ChainCRF:
+        with pytest.raises(ValueError, match="sample_weight has 0.5, want whole numbers"):
+            estimator().fit(X, y, sample_weight=[0.5, 1, 1, 1, 1, 1])
 
 
 def test_scores_of_rows_leave_hidden_labels_out() -> None:

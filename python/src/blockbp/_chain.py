@@ -89,7 +89,7 @@ class ChainCRF(Classifier):
 
     _options = {**Classifier._options, "min_freq": "min-count"}
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the weights.
 
         Parameters
@@ -102,8 +102,10 @@ class ChainCRF(Classifier):
             attributes ``"0"``, ``"1"`` and so on, and those of a data frame keys of a dict.
         y : list of lists
             Labels of any type; None, or ``unlabelled``, hides one.
+        sample_weight : int array [sequences], optional
+            How often each sequence counts.
         """
-        self._fit(X, y, ["--kind=text"])
+        self._fit(X, y, ["--kind=text"], sample_weight=sample_weight)
         classes = self.classes_.tolist()
         if self._asks() and len(classes) > 2 and classes == list(range(-1, len(classes) - 1)):
             text = "-1 is one of the classes: unlabelled=None says so; if it stands for tokens without a label, give unlabelled=-1"
@@ -196,6 +198,8 @@ class ChainCRF(Classifier):
         return [label_array(labels) for labels in listed]
 
     def _manifest(self, instances: Sequence[Instance]) -> dict[str, Any]:
+        if part := [i.weight for i in instances if i.weight % 1]:
+            raise ValueError(f"sample_weight has {part[0]:g}, want whole numbers: so often a sequence is there")
         for name in self.classes_.tolist():
             if str(name) in ("", "?") or re.search(r"[\t\n\r\0]|^-DOCSTART-", str(name)):
                 raise ValueError(f"y has the class {name!r}, which tagged text cannot hold: give it another name, or hide it by unlabelled={name!r}")
@@ -217,8 +221,8 @@ class ChainCRF(Classifier):
                 for instance in instances:
                     codes = [-1] * len(instance.x) if instance.labels is None else instance.labels.tolist()
                     # The tab behind the label is there without attributes, too: the line is no comment.
-                    file.writelines(f"{names[code]}{line or chr(9)}\n" for code, line in zip(codes, instance.x[:, 0]))
-                    file.write("\n")
+                    lines = [f"{names[code]}{line or chr(9)}\n" for code, line in zip(codes, instance.x[:, 0])]
+                    file.writelines([*lines, "\n"] * int(instance.weight))
             yield folder
 
     def _read_model(self) -> None:

@@ -1,8 +1,8 @@
 """A layer of PyTorch that learns a network and a conditional random field together.
 
 The network gives every node a score for each state, and the layer adds what edges say. Its loss is the convex
-variational likelihood, whose gradient is belief minus label: no backward pass goes through message passing. A few sweeps
-a step are enough, as the messages are kept from one epoch to the next.
+variational likelihood, whose gradient is belief minus label: no backward pass goes through message passing. A few
+sweeps a step are enough, as the messages are kept from one epoch to the next.
 
 >>> import torch
 >>> from blockbp.torch import Graph, PairwiseCRF

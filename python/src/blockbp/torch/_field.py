@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
+from .._run import BlockbpWarning
 from ._graph import Graph, Numbers
 
 # Messages l = λ − c log τ, in which all equations are short: for each slice of edges those to the first and to the
@@ -76,7 +78,7 @@ class Field:
         return (low - message).div_(c), low / -c
 
     def sums(self, number: int, end: int, x: Tensor) -> Tensor:
-        """Return log Σ exp(θ_e / c_e + x) over the states of the other end, up to a constant: [states, edges] of the end.
+        """Return log Σ exp(θ_e / c_e + x) over the states of the other end, up to a constant: [states, edges].
 
         Where tables are kept as exponentials, x is exp(x).
         """
@@ -116,20 +118,22 @@ class Field:
                 messages[number][end] = new
         return messages
 
-    def settle(self, messages: Messages, sweeps: int, tol: float, damp: float, block: Tensor | None) -> tuple[Messages, float]:
-        """Sweep until no message over its c moves by tol, and return the messages and by how much they moved last."""
-        moved = 0.0
+    def settle(
+        self, messages: Messages, sweeps: int, tol: float, damp: float, block: Tensor | None, far: float, level: int = 0
+    ) -> Messages:
+        """Sweep until no message over its c moves by tol; with tol=0, to the end. Warn where they move by far then."""
+        moved, c = 0.0, [cut(self.numbers.edge, part) for part in self.graph.slices]
         for _ in range(sweeps):
             old, messages = messages, self.sweep(messages, damp, block)
             if tol:
-                moved = max(
-                    (float(((a - b) / cut(self.numbers.edge, part)).abs().max())
-                     for part, new, before in zip(self.graph.slices, messages, old) for a, b in zip(new, before)),
-                    default=0.0,
-                )
+                moves = [((new - old) / c).abs().max() for c, *ends in zip(c, messages, old) for new, old in zip(*ends)]
+                moved = float(torch.stack(moves).max()) if moves else 0.0
                 if moved < tol:
                     break
-        return messages, moved
+        if moved >= max(tol, far) > 0:  # the same words every time, so that Python shows them once for each place
+            text = f"messages still move by {far:g} nats or more after {sweeps} sweeps: give more, or damp=0.5"
+            warnings.warn(text, BlockbpWarning, stacklevel=level)
+        return messages
 
     def logits(self, messages: Messages) -> Tensor:
         """Return the logarithms of the beliefs (4) of nodes, up to a constant of each: [states, nodes]."""
