@@ -132,7 +132,11 @@ func (p *Predictor) infer(ctx context.Context, in *crf.Instance, clamp []int32) 
 		return nil, err
 	}
 	if p.whole == nil || p.whole.Graph != in.Graph { // pictures of one size share a graph
-		p.whole = partition.Whole(in.Graph)
+		if numbers.Facts.Dual && p.Truncated == 0 && in.Graph.NumNodes() >= bp.ManyNodes {
+			p.whole = partition.Coloured(in.Graph) // where sweeps have momentum the order does not matter
+		} else {
+			p.whole = partition.Whole(in.Graph)
+		}
 	}
 	whole := p.whole
 	if clamp != nil {

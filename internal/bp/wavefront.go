@@ -20,6 +20,8 @@ const (
 	// leastStretches is from how many stretches on that is done: in a picture a wave follows the one
 	// before two stretches behind, so that fewer leave nothing to do at once.
 	leastStretches = 4 * waves
+	// ManyNodes is from how many nodes of a network on that can be.
+	ManyNodes = leastStretches * partition.WindowNodes
 )
 
 // wavefront is some sweeps that are made at once.
@@ -52,7 +54,7 @@ type wave struct {
 func (w *Workspace) planWavefront(net *Net, block *partition.Block) bool {
 	f := &w.wavefront
 	const size = partition.WindowNodes // of a stretch: runs are formed within windows
-	if len(block.Nodes) < leastStretches*size {
+	if len(block.Nodes) < ManyNodes {
 		return false
 	}
 	if f.net == net && f.block == block {

@@ -29,14 +29,18 @@ func TestWavefront(t *testing.T) {
 		observed   bool
 		scale      float64
 		zeros      float64
+		divide     func(*graph.Graph) *partition.Partition
 	}{
-		{g: grid, numbers: counting.Convex(grid), least: 3, mst: 3, scale: 1},
+		{g: grid, numbers: counting.Convex(grid), least: 3, mst: 3, scale: 1, divide: partition.Coloured},
 		{g: grid, numbers: counting.Convex(grid), least: 2, mst: 4, observed: true, scale: 1},
 		{g: grid, numbers: counting.Convex(grid), least: 2, mst: 2, scale: 300, zeros: 0.01},
 		{g: legal(gen.BarabasiAlbert(leastStretches*partition.WindowNodes, 2, rng)), least: 2, mst: 2, scale: 0.5},
 	} {
 		if c.numbers == nil {
 			c.numbers = counting.Convex(c.g)
+		}
+		if c.divide == nil {
+			c.divide = partition.Whole
 		}
 		p := oracle.RandomPairwise(rng, c.g, randomCards(rng, c.g.NumNodes(), c.least, c.mst), c.scale, c.zeros)
 		var observed []int32
@@ -50,7 +54,7 @@ func TestWavefront(t *testing.T) {
 		var first Outcome
 		for _, threads := range []int{1, 2, 3} {
 			what := fmt.Sprintf("case %d on %d threads", i, threads)
-			r := newBlockInference(t, p, c.numbers, observed, partition.Whole(c.g))
+			r := newBlockInference(t, p, c.numbers, observed, c.divide(c.g))
 			r.space.Threads = threads
 			o, err := r.iterate(0, Limits{Tolerance: 1e-12, MaxSweeps: 22, Accelerated: true, Beliefs: 1e-14})
 			if err != nil || o.Sweeps != 22 || r.space.wavefront.block == nil {
@@ -58,7 +62,7 @@ func TestWavefront(t *testing.T) {
 			}
 			if one == nil { // against sweeps one after another
 				one, first = r, o
-				r = newBlockInference(t, p, c.numbers, observed, partition.Whole(c.g))
+				r = newBlockInference(t, p, c.numbers, observed, c.divide(c.g))
 				block := legal(r.load(0))
 				r.space.last.fit(r.net)
 				seen := &r.space.forecast

@@ -15,6 +15,7 @@ type Partition struct {
 	// NumGroups is the number of edge groups: unordered pairs {a, b} of blocks,
 	// a = b included, that share at least one edge or, for a = b, one node.
 	NumGroups int
+	coloured  bool // runs are colours (chooseRuns)
 }
 
 // Block is the sub-network F_i = (V_i, E_i): its nodes, and every edge with at least one end among them.
@@ -114,20 +115,34 @@ func FromAssignment(g *graph.Graph, of []int32, numBlocks int) (*Partition, erro
 	if numBlocks < 1 {
 		return nil, fmt.Errorf("partition: number of blocks is %d, want at least 1", numBlocks)
 	}
+	if err := p.divide(numBlocks); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// divide makes the blocks of an assignment.
+func (p *Partition) divide(numBlocks int) error {
 	p.Blocks = make([]Block, numBlocks)
 	if err := p.distributeNodes(); err != nil {
-		return nil, err
+		return err
 	}
 	p.orderRuns()
 	p.distributeEdges()
 	p.indexMessages(nil)
-	return p, nil
+	return nil
 }
 
 // Whole returns the partition into a single block: the setting of full BP and of inner-dual learning.
-func Whole(g *graph.Graph) *Partition {
-	p, err := FromAssignment(g, make([]int32, g.NumNodes()), 1)
-	if err != nil {
+func Whole(g *graph.Graph) *Partition { return (&Partition{Graph: g}).whole() }
+
+// Coloured is Whole with nodes in another order: of every window first those of one colour, of which no two are
+// neighbours, then those of the next. There are few colours, so that many nodes are updated at a time.
+func Coloured(g *graph.Graph) *Partition { return (&Partition{Graph: g, coloured: true}).whole() }
+
+func (p *Partition) whole() *Partition {
+	p.Of = make([]int32, p.Graph.NumNodes())
+	if err := p.divide(1); err != nil {
 		panic("partition: " + err.Error()) // a zero assignment is always legal
 	}
 	return p

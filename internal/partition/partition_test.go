@@ -169,7 +169,7 @@ func otherBlock(p *partition.Partition, b, e int32) int32 {
 // checkIncoming: In lists the incoming directed edges of the nodes, and InEdge
 // their places in Edges.
 func checkIncoming(t fataler, p *partition.Partition) {
-	checkRuns(t, p)
+	checkRuns(t, p, true)
 	for b := range p.Blocks {
 		block := &p.Blocks[b]
 		if len(block.InStart) != len(block.Nodes)+1 || len(block.InEdge) != len(block.In) {
@@ -219,8 +219,8 @@ func checkOutgoing(t fataler, p *partition.Partition, b int) {
 }
 
 // checkRuns: the order has every node once, in runs without neighbours, and visits
-// neighbours in the order of Nodes.
-func checkRuns(t fataler, p *partition.Partition) {
+// neighbours in the order of Nodes if that is asked for.
+func checkRuns(t fataler, p *partition.Partition, inOrder bool) {
 	for b := range p.Blocks {
 		block := &p.Blocks[b]
 		last := len(block.Runs) - 1
@@ -241,12 +241,30 @@ func checkRuns(t fataler, p *partition.Partition) {
 		}
 		for s, r := range runOf {
 			for _, d := range p.Graph.Incoming(s) {
-				if other, ok := runOf[p.Graph.Source(d)]; ok && (other == r || (other < r) != (place[p.Graph.Source(d)] < place[s])) {
+				if other, ok := runOf[p.Graph.Source(d)]; ok && (other == r || inOrder && (other < r) != (place[p.Graph.Source(d)] < place[s])) {
 					t.Fatalf("block %d: nodes %d and %d are neighbours, at places %d and %d, in runs %d and %d", b, s, p.Graph.Source(d), place[s], place[p.Graph.Source(d)], r, other)
 				}
 			}
 		}
 	}
+}
+
+// TestColoured: there are no more colours than the most neighbours of a node and one, of all nodes and of some.
+func TestColoured(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		g, most := drawGraph(t), 0
+		keep := make([]bool, g.NumNodes())
+		for s := range keep {
+			keep[s], most = s%3 > 0, max(most, g.Degree(int32(s)))
+		}
+		whole := partition.Coloured(g)
+		for _, p := range []*partition.Partition{whole, whole.Restrict(keep)} {
+			checkRuns(t, p, false)
+			if runs := len(p.Blocks[0].Runs) - 1; runs > most+1 {
+				t.Fatalf("%d runs, and at most %d neighbours", runs, most)
+			}
+		}
+	})
 }
 
 func TestFromAssignment(t *testing.T) {

@@ -1,6 +1,10 @@
 package partition
 
-import "github.com/blockbp/blockbp/graph"
+import (
+	"slices"
+
+	"github.com/blockbp/blockbp/graph"
+)
 
 // WindowNodes is how many consecutive nodes of a block are sorted into runs among themselves: few enough for their
 // tables to stay in a cache while run after run picks nodes from all over the window.
@@ -35,21 +39,35 @@ func (p *Partition) orderRuns() {
 	}
 }
 
-// chooseRuns numbers the runs of the nodes of a window from 1 on, and returns how many nodes each of them has.
+// chooseRuns numbers the runs of the nodes of a window from 1 on, and returns how many nodes each of them has. Where
+// runs are colours a node comes into the first that has none of its neighbours.
 func (p *Partition) chooseRuns(window []int32, block int32, run, count []int32) []int32 {
 	count = append(count[:0], 0)
+	var taken []int32 // runs of neighbours
 	for _, s := range window {
-		last := int32(0)
+		next := int32(1)
+		taken = taken[:0]
 		for _, d := range p.Graph.Incoming(s) {
 			if t := p.Graph.Source(d); p.Of[t] == block {
-				last = max(last, run[t])
+				if next = max(next, run[t]+1); p.coloured {
+					taken = append(taken, run[t])
+				}
 			}
 		}
-		run[s] = last + 1
-		if int(last)+1 == len(count) {
+		if p.coloured {
+			slices.Sort(taken)
+			next = 1
+			for _, r := range taken {
+				if r == next {
+					next++
+				}
+			}
+		}
+		run[s] = next
+		if int(next) == len(count) {
 			count = append(count, 0)
 		}
-		count[last+1]++
+		count[next]++
 	}
 	return count
 }

@@ -119,13 +119,13 @@ func consistent256(pairs []float64, rows []float64,
 	entropy []float64, first int,
 	scalings int, enough float64)
 
-// addScaled256 is AddScaled.
-//
-//go:noescape
-func addScaled256(dst []float64, x []float64, a float64)
-
 // extrapolate256 is Extrapolate.
 //
 //go:noescape
 func extrapolate256(x []float64,
 	old []float64, a float64)
+
+// addScaled256 is AddScaled.
+//
+//go:noescape
+func addScaled256(dst []float64, x []float64, a float64)

@@ -6564,87 +6564,6 @@ rounded563:
 	VZEROUPPER
 	RET
 
-// func addScaled256(dst []float64, x []float64, a float64)
-// Requires: AVX, FMA3
-TEXT ·addScaled256(SB), $0-56
-	MOVQ         dst_base+0(FP), AX
-	MOVQ         x_base+24(FP), CX
-	VBROADCASTSD a+48(FP), Y0
-	MOVQ         dst_len+8(FP), DX
-	XORQ         BX, BX
-	CMPQ         DX, $0x00000010
-	JLT          rest569
-
-whole568:
-	VMOVUPD     (AX)(BX*8), Y1
-	VMOVUPD     (CX)(BX*8), Y2
-	VFMADD231PD Y2, Y0, Y1
-	VMOVUPD     Y1, (AX)(BX*8)
-	VMOVUPD     32(AX)(BX*8), Y1
-	VMOVUPD     32(CX)(BX*8), Y2
-	VFMADD231PD Y2, Y0, Y1
-	VMOVUPD     Y1, 32(AX)(BX*8)
-	VMOVUPD     64(AX)(BX*8), Y1
-	VMOVUPD     64(CX)(BX*8), Y2
-	VFMADD231PD Y2, Y0, Y1
-	VMOVUPD     Y1, 64(AX)(BX*8)
-	VMOVUPD     96(AX)(BX*8), Y1
-	VMOVUPD     96(CX)(BX*8), Y2
-	VFMADD231PD Y2, Y0, Y1
-	VMOVUPD     Y1, 96(AX)(BX*8)
-	ADDQ        $0x00000010, BX
-	SUBQ        $0x00000010, DX
-	CMPQ        DX, $0x00000010
-	JGE         whole568
-
-rest569:
-	CMPQ DX, $0x00000004
-	JLT  rest571
-
-whole570:
-	VMOVUPD     (AX)(BX*8), Y1
-	VMOVUPD     (CX)(BX*8), Y2
-	VFMADD231PD Y2, Y0, Y1
-	VMOVUPD     Y1, (AX)(BX*8)
-	ADDQ        $0x00000004, BX
-	SUBQ        $0x00000004, DX
-	CMPQ        DX, $0x00000004
-	JGE         whole570
-
-rest571:
-	TESTQ       DX, DX
-	JZ          done572
-	LEAQ        constants<>+544(SB), SI
-	MOVQ        DX, DI
-	NEGQ        DI
-	VMOVUPD     (SI)(DI*8), Y1
-	VMASKMOVPD  (AX)(BX*8), Y1, Y2
-	VMASKMOVPD  (CX)(BX*8), Y1, Y1
-	VFMADD231PD Y1, Y0, Y2
-	CMPQ        DX, $0x04
-	JLT         partial573
-	VMOVUPD     Y2, (AX)(BX*8)
-	JMP         stored576
-
-partial573:
-	LEAQ         (AX)(BX*8), AX
-	VMOVAPD      Y2, Y0
-	TESTQ        $0x00000002, DX
-	JZ           noTwo575
-	VMOVUPD      X0, (AX)
-	VEXTRACTF128 $0x01, Y0, X0
-	ADDQ         $0x00000010, AX
-
-noTwo575:
-	TESTQ  $0x00000001, DX
-	JZ     stored576
-	VMOVSD X0, (AX)
-
-stored576:
-done572:
-	VZEROUPPER
-	RET
-
 // func extrapolate256(x []float64, old []float64, a float64)
 // Requires: AVX, FMA3
 TEXT ·extrapolate256(SB), $0-56
@@ -6654,9 +6573,9 @@ TEXT ·extrapolate256(SB), $0-56
 	MOVQ         x_len+8(FP), DX
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000008
-	JLT          rest578
+	JLT          rest569
 
-whole577:
+whole568:
 	VMOVUPD     (AX)(BX*8), Y1
 	VMOVUPD     (CX)(BX*8), Y2
 	VSUBPD      Y2, Y1, Y2
@@ -6678,13 +6597,13 @@ whole577:
 	ADDQ        $0x00000008, BX
 	SUBQ        $0x00000008, DX
 	CMPQ        DX, $0x00000008
-	JGE         whole577
+	JGE         whole568
 
-rest578:
+rest569:
 	CMPQ DX, $0x00000004
-	JLT  rest580
+	JLT  rest571
 
-whole579:
+whole570:
 	VMOVUPD     (AX)(BX*8), Y1
 	VMOVUPD     (CX)(BX*8), Y2
 	VSUBPD      Y2, Y1, Y2
@@ -6697,11 +6616,11 @@ whole579:
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole579
+	JGE         whole570
 
-rest580:
+rest571:
 	TESTQ      DX, DX
-	JZ         done581
+	JZ         done572
 	LEAQ       constants<>+544(SB), SI
 	MOVQ       DX, DI
 	NEGQ       DI
@@ -6713,25 +6632,106 @@ rest580:
 	VCMPPD     $0x07, Y3, Y3, Y3
 	VANDPD     Y3, Y1, Y1
 	CMPQ       DX, $0x04
-	JLT        partial582
+	JLT        partial573
 	VMOVUPD    Y2, (CX)(BX*8)
-	JMP        stored585
+	JMP        stored576
 
-partial582:
+partial573:
 	LEAQ         (CX)(BX*8), CX
 	VMOVAPD      Y2, Y3
 	TESTQ        $0x00000002, DX
-	JZ           noTwo584
+	JZ           noTwo575
 	VMOVUPD      X3, (CX)
 	VEXTRACTF128 $0x01, Y3, X3
 	ADDQ         $0x00000010, CX
 
-noTwo584:
+noTwo575:
 	TESTQ  $0x00000001, DX
-	JZ     stored585
+	JZ     stored576
 	VMOVSD X3, (CX)
 
-stored585:
+stored576:
+	VFMADD231PD Y1, Y0, Y2
+	CMPQ        DX, $0x04
+	JLT         partial577
+	VMOVUPD     Y2, (AX)(BX*8)
+	JMP         stored580
+
+partial577:
+	LEAQ         (AX)(BX*8), AX
+	VMOVAPD      Y2, Y0
+	TESTQ        $0x00000002, DX
+	JZ           noTwo579
+	VMOVUPD      X0, (AX)
+	VEXTRACTF128 $0x01, Y0, X0
+	ADDQ         $0x00000010, AX
+
+noTwo579:
+	TESTQ  $0x00000001, DX
+	JZ     stored580
+	VMOVSD X0, (AX)
+
+stored580:
+done572:
+	VZEROUPPER
+	RET
+
+// func addScaled256(dst []float64, x []float64, a float64)
+// Requires: AVX, FMA3
+TEXT ·addScaled256(SB), $0-56
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	VBROADCASTSD a+48(FP), Y0
+	MOVQ         dst_len+8(FP), DX
+	XORQ         BX, BX
+	CMPQ         DX, $0x00000010
+	JLT          rest582
+
+whole581:
+	VMOVUPD     (AX)(BX*8), Y1
+	VMOVUPD     (CX)(BX*8), Y2
+	VFMADD231PD Y2, Y0, Y1
+	VMOVUPD     Y1, (AX)(BX*8)
+	VMOVUPD     32(AX)(BX*8), Y1
+	VMOVUPD     32(CX)(BX*8), Y2
+	VFMADD231PD Y2, Y0, Y1
+	VMOVUPD     Y1, 32(AX)(BX*8)
+	VMOVUPD     64(AX)(BX*8), Y1
+	VMOVUPD     64(CX)(BX*8), Y2
+	VFMADD231PD Y2, Y0, Y1
+	VMOVUPD     Y1, 64(AX)(BX*8)
+	VMOVUPD     96(AX)(BX*8), Y1
+	VMOVUPD     96(CX)(BX*8), Y2
+	VFMADD231PD Y2, Y0, Y1
+	VMOVUPD     Y1, 96(AX)(BX*8)
+	ADDQ        $0x00000010, BX
+	SUBQ        $0x00000010, DX
+	CMPQ        DX, $0x00000010
+	JGE         whole581
+
+rest582:
+	CMPQ DX, $0x00000004
+	JLT  rest584
+
+whole583:
+	VMOVUPD     (AX)(BX*8), Y1
+	VMOVUPD     (CX)(BX*8), Y2
+	VFMADD231PD Y2, Y0, Y1
+	VMOVUPD     Y1, (AX)(BX*8)
+	ADDQ        $0x00000004, BX
+	SUBQ        $0x00000004, DX
+	CMPQ        DX, $0x00000004
+	JGE         whole583
+
+rest584:
+	TESTQ       DX, DX
+	JZ          done585
+	LEAQ        constants<>+544(SB), SI
+	MOVQ        DX, DI
+	NEGQ        DI
+	VMOVUPD     (SI)(DI*8), Y1
+	VMASKMOVPD  (AX)(BX*8), Y1, Y2
+	VMASKMOVPD  (CX)(BX*8), Y1, Y1
 	VFMADD231PD Y1, Y0, Y2
 	CMPQ        DX, $0x04
 	JLT         partial586
@@ -6753,7 +6753,7 @@ noTwo588:
 	VMOVSD X0, (AX)
 
 stored589:
-done581:
+done585:
 	VZEROUPPER
 	RET
 

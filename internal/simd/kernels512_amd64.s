@@ -6299,6 +6299,131 @@ rounded398:
 	VZEROUPPER
 	RET
 
+// func extrapolate512(x []float64, old []float64, a float64)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
+TEXT ·extrapolate512(SB), $0-56
+	MOVQ         x_base+0(FP), AX
+	MOVQ         old_base+24(FP), CX
+	VBROADCASTSD a+48(FP), Z0
+	MOVQ         x_len+8(FP), DX
+	XORQ         BX, BX
+	CMPQ         DX, $0x00000010
+	JLT          rest404
+
+whole403:
+	VMOVUPD     (AX)(BX*8), Z1
+	VMOVUPD     (CX)(BX*8), Z2
+	VSUBPD      Z2, Z1, Z2
+	VSUBPD      Z2, Z2, Z3
+	VCMPPD      $0x07, Z3, Z3, K1
+	VMOVAPD.Z   Z2, K1, Z2
+	VMOVUPD     Z1, (CX)(BX*8)
+	VFMADD231PD Z2, Z0, Z1
+	VMOVUPD     Z1, (AX)(BX*8)
+	VMOVUPD     64(AX)(BX*8), Z1
+	VMOVUPD     64(CX)(BX*8), Z2
+	VSUBPD      Z2, Z1, Z2
+	VSUBPD      Z2, Z2, Z3
+	VCMPPD      $0x07, Z3, Z3, K1
+	VMOVAPD.Z   Z2, K1, Z2
+	VMOVUPD     Z1, 64(CX)(BX*8)
+	VFMADD231PD Z2, Z0, Z1
+	VMOVUPD     Z1, 64(AX)(BX*8)
+	ADDQ        $0x00000010, BX
+	SUBQ        $0x00000010, DX
+	CMPQ        DX, $0x00000010
+	JGE         whole403
+
+rest404:
+	CMPQ DX, $0x00000008
+	JLT  rest406
+
+whole405:
+	VMOVUPD     (AX)(BX*8), Z1
+	VMOVUPD     (CX)(BX*8), Z2
+	VSUBPD      Z2, Z1, Z2
+	VSUBPD      Z2, Z2, Z3
+	VCMPPD      $0x07, Z3, Z3, K1
+	VMOVAPD.Z   Z2, K1, Z2
+	VMOVUPD     Z1, (CX)(BX*8)
+	VFMADD231PD Z2, Z0, Z1
+	VMOVUPD     Z1, (AX)(BX*8)
+	ADDQ        $0x00000008, BX
+	SUBQ        $0x00000008, DX
+	CMPQ        DX, $0x00000008
+	JGE         whole405
+
+rest406:
+	TESTQ     DX, DX
+	JZ        done407
+	MOVQ      $-1, SI
+	BZHIQ     DX, SI, SI
+	KMOVB     SI, K1
+	VMOVUPD.Z (AX)(BX*8), K1, Z1
+	VMOVUPD.Z (CX)(BX*8), K1, Z2
+	VSUBPD    Z2, Z1, Z2
+	VSUBPD    Z2, Z2, Z3
+	VCMPPD    $0x07, Z3, Z3, K1
+	VMOVAPD.Z Z2, K1, Z2
+	CMPQ      DX, $0x08
+	JLT       partial408
+	VMOVUPD   Z1, (CX)(BX*8)
+	JMP       stored411
+
+partial408:
+	LEAQ          (CX)(BX*8), CX
+	VMOVAPD       Y1, Y3
+	TESTQ         $0x00000004, DX
+	JZ            noFour409
+	VMOVUPD       Y3, (CX)
+	VEXTRACTF64X4 $0x01, Z1, Y3
+	ADDQ          $0x00000020, CX
+
+noFour409:
+	TESTQ         $0x00000002, DX
+	JZ            noTwo410
+	VMOVUPD       X3, (CX)
+	VEXTRACTF64X2 $0x01, Y3, X3
+	ADDQ          $0x00000010, CX
+
+noTwo410:
+	TESTQ  $0x00000001, DX
+	JZ     stored411
+	VMOVSD X3, (CX)
+
+stored411:
+	VFMADD231PD Z2, Z0, Z1
+	CMPQ        DX, $0x08
+	JLT         partial412
+	VMOVUPD     Z1, (AX)(BX*8)
+	JMP         stored415
+
+partial412:
+	LEAQ          (AX)(BX*8), AX
+	VMOVAPD       Y1, Y0
+	TESTQ         $0x00000004, DX
+	JZ            noFour413
+	VMOVUPD       Y0, (AX)
+	VEXTRACTF64X4 $0x01, Z1, Y0
+	ADDQ          $0x00000020, AX
+
+noFour413:
+	TESTQ         $0x00000002, DX
+	JZ            noTwo414
+	VMOVUPD       X0, (AX)
+	VEXTRACTF64X2 $0x01, Y0, X0
+	ADDQ          $0x00000010, AX
+
+noTwo414:
+	TESTQ  $0x00000001, DX
+	JZ     stored415
+	VMOVSD X0, (AX)
+
+stored415:
+done407:
+	VZEROUPPER
+	RET
+
 DATA constants<>+0(SB)/8, $0xc089000000000000
 DATA constants<>+8(SB)/8, $0x4089000000000000
 DATA constants<>+16(SB)/8, $0x42f8000000000000

@@ -49,9 +49,9 @@ func (v vectors) kernels() {
 	v.pairMessages()
 	v.pairBeliefs()
 	v.consistency()
-	if v.lanes == 4 { // both take these
+	v.extrapolate()
+	if v.lanes == 4 { // both take it
 		v.addScaled()
-		v.extrapolate()
 	}
 }
 
