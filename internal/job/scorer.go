@@ -138,7 +138,7 @@ func (c *selection) try(ctx context.Context, of Candidate) (*trial, error) {
 	}
 	for i := -steps; i <= steps; i++ {
 		t := &trial{Candidate: of}
-		t.power = rounded(cmp.Or(of.Edges.power, 1)*math.Pow(math.Sqrt2, float64(i)))
+		t.power = rounded(cmp.Or(of.Edges.power, 1) * math.Pow(math.Sqrt2, float64(i)))
 		for _, g := range guesses {
 			loss, surprise := g.tempered(t.power)
 			if t.losses = append(t.losses, loss); steps > 0 {
