@@ -17,11 +17,9 @@ const (
 	// waves is how many sweeps are under way at once. More would use more threads; but all of them
 	// are made before anybody looks whether the first was enough, and pictures take about ten.
 	waves = 4
-	// leastStretches is from how many stretches on that is done: in a picture a wave follows the one
-	// before two stretches behind, so that fewer leave nothing to do at once.
-	leastStretches = 4 * waves
-	// ManyNodes is from how many nodes of a network on that can be.
-	ManyNodes = leastStretches * partition.WindowNodes
+	// ManyNodes is from how many nodes on that is done: in a picture a wave follows the one before two
+	// stretches behind, so that fewer leave nothing to do at once.
+	ManyNodes = 4 * waves * partition.WindowNodes
 )
 
 // wavefront is some sweeps that are made at once.
