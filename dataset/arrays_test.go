@@ -28,5 +28,5 @@ func ExampleFromArrays() {
 	fmt.Println(err)
 	// Output:
 	// dogs bark loudly [noun verb] 2 edges [0 1 -1]
-	// 0:edges[0]: is (0, 0): an edge must join two different nodes
+	// 0:edges[0]: is (0, 0): an edge must join two different nodes; leave loops out, in Python edges[edges[:, 0] != edges[:, 1]]
 }

@@ -84,8 +84,8 @@ func (l *imageLoader) findFolders(folder string) (f imageFolders) {
 	}
 	if !l.o.NoLabels {
 		if f.labels = folderOf(folder, l.o.LabelDir, labelsFolders...); !formats.IsFolder(f.labels) {
-			l.failAt(folder, "", "it has a picture of labels, ID.png, for each ID.jpg or ID.png in images, or {labels} names it; "+
-				"predict needs none", "there is no folder %s", f.labels)
+			l.failAt(folder, "", "it has a picture of labels, ID.png, for each ID.jpg or ID.png in images, or {labels} names "+
+				"it; predict needs none", "there is no folder %s", f.labels)
 		}
 	}
 	return f

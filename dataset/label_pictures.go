@@ -77,12 +77,11 @@ func (l *imageLoader) chooseColours(counts labelCounts, forms map[int]string) {
 			"numbers", other)
 		return
 	}
-	if at == "" { // masks
+	var known map[int32]string
+	if at != "" {
+		known = l.namedColours(counts)
+	} else { // masks
 		text = func(c int32) string { return fmt.Sprint(c & math.MaxUint8) }
-	}
-	known := l.namedColours()
-	for c := range known {
-		counts[c] += 0 // a state, if it occurs or not
 	}
 	r, colours := &l.set.Recipe, slices.Sorted(maps.Keys(counts))
 	texts, void := textsOf(colours, text), slices.Index(colours, vocVoid)
@@ -133,9 +132,9 @@ func (l *imageLoader) chooseColours(counts labelCounts, forms map[int]string) {
 	}
 }
 
-// namedColours are those that label_colors.txt beside the pictures names, as of CamVid: three numbers and a name a line.
-// What is void hides labels.
-func (l *imageLoader) namedColours() map[int32]string {
+// namedColours are those that label_colors.txt beside the pictures names, as of CamVid: three numbers and a name a
+// line. What is void hides labels, and others are states, if they occur or not.
+func (l *imageLoader) namedColours(counts labelCounts) map[int32]string {
 	path := filepath.Join(filepath.Dir(l.manifestPath), formats.ColoursFile)
 	named, _ := l.namedStates(0)
 	if _, missing := os.Stat(path); missing != nil || len(named) > 0 {
@@ -149,6 +148,7 @@ func (l *imageLoader) namedColours() map[int32]string {
 				name = hiddenName
 			}
 			names[colourNumber(c)] = name
+			counts[colourNumber(c)] += 0
 		}
 	}
 	return names

@@ -185,7 +185,9 @@ func (in *npzInstance) buildGraph(graphs *graphCache) {
 	g, err := graphs.get(in.nodes.count, edges)
 	if in.spec.Graph = g; errors.As(err, &edge) {
 		remedy := ""
-		if n := int32(in.nodes.count); edge.U != edge.V && min(edge.U, edge.V) >= 0 && max(edge.U, edge.V) < n {
+		if n := int32(in.nodes.count); edge.U == edge.V {
+			remedy = "leave loops out, in Python edges[edges[:, 0] != edges[:, 1]]"
+		} else if min(edge.U, edge.V) >= 0 && max(edge.U, edge.V) < n {
 			remedy = "in Python i = numpy.unique(numpy.sort(edges), axis=0, " +
 				"return_index=True)[1], and edges[i], edge_features[i]"
 		}

@@ -132,7 +132,8 @@ func (o *Options) uses() []optionUse {
 	return []optionUse{
 		{"FeatureDir", KindImages, o.FeatureDir != "", o.FeatureDir,
 			map[bool]string{true: "colours", false: o.FeatureDir}[r.Colours]},
-		{"List", KindImages, o.List != "", nil, nil}, {"LabelDir", KindImages, o.LabelDir != "", nil, nil}, {"Observed", KindGraph, o.Observed != "", nil, nil},
+		{"List", KindImages, o.List != "", nil, nil},
+		{"LabelDir", KindImages, o.LabelDir != "", nil, nil}, {"Observed", KindGraph, o.Observed != "", nil, nil},
 		{"Columns", o.columnsKind(), len(o.Columns) > 0, nil, nil},
 		{"SampleWeights", KindNPZ, o.SampleWeights != "", nil, nil}, {"Lattice", KindNPZ, o.Lattice != "", nil, nil},
 		{"MinCount", KindText, o.MinCount != 0, nil, nil}, {"Spins", KindNPZ, o.Spins, nil, nil},

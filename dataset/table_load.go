@@ -117,7 +117,8 @@ func (l *tableLoader) open(pair formats.TablePair, nodes, edges []byte) {
 
 // isNode reports whether a node has the name.
 func (g *tableGraph) isNode(name string) bool {
-	return slices.ContainsFunc(g.nodes.Rows, func(cells []string) bool { return g.nodes.Cell(cells, formats.RoleID) == name })
+	t := g.nodes
+	return slices.ContainsFunc(t.Rows, func(cells []string) bool { return t.Cell(cells, formats.RoleID) == name })
 }
 
 // hasLabels reports whether a table has a column of labels.

@@ -21,7 +21,8 @@ type dataFlags struct {
 func (d *dataFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&d.Kind, "kind", "", "kind of data: npz, images, graph or text (default: found out from the paths)")
 	f.StringVar(&d.FeatureDir, "features", "", "images: folder with <id>.npy, features [h,w,d] (default: DATA/features)")
-	f.StringVar(&d.LabelDir, "labels", "", "images: folder with labels, a path or a name inside DATA (default: DATA/labels)")
+	f.StringVar(&d.LabelDir, "labels", "", "images: folder with labels, a path or a name inside DATA (default: "+
+		"DATA/labels)")
 	f.StringVar(&d.List, "list", "", "images: file with one image id per line, a path or a name inside DATA (default: "+
 		"all images)")
 	f.StringSliceVar(&d.States, "states", nil, "names of the states, separated by commas")

@@ -17,7 +17,8 @@ func edgeFields(line string) (fields []string) {
 	if strings.Contains(strings.TrimSpace(line), "\t") { // names may have the others
 		marks = "\t\r\n"
 	}
-	line = strings.NewReplacer(" -> ", marks[:1], " -- ", marks[:1], "{'weight':", "", "{", "", "}", "", `"`, "").Replace(line)
+	line = strings.NewReplacer(" -> ", marks[:1], " -- ", marks[:1], "{'weight':", "", "{", "", "}", "", `"`, "").
+		Replace(line)
 	for _, field := range trimmed(strings.FieldsFunc(line, func(c rune) bool { return strings.ContainsRune(marks, c) })) {
 		if field != "" {
 			fields = append(fields, field)

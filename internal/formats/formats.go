@@ -62,7 +62,8 @@ var formats = []Format{
 	{"an alignment of sequences", "", "", (*Peek).IsAlignment,
 		"learn its couplings by {model!blockbp train --model potts} FILE"},
 	{"an alignment of Stockholm or Clustal", "", "", (*Peek).isStockholm, `awk 'NR > 1 && /^[^ #\/]/ && NF > 1 ` +
-		`{if (!s[$1]) k[n++] = $1; s[$1] = s[$1] $2} END {for (i = 0; i < n; i++) print ">" k[i] "\n" s[k[i]]}' FILE > STEM.fasta`},
+		`{if (!s[$1]) k[n++] = $1; s[$1] = s[$1] $2} ` +
+		`END {for (i = 0; i < n; i++) print ">" k[i] "\n" s[k[i]]}' FILE > STEM.fasta`},
 	{"a picture", "", strings.Join(PictureSuffixes, " "), nil,
 		"put pictures into a folder DATA/images, and their labels, ID.png, into DATA/labels, and give DATA"},
 	{"a GraphML, GML or GEXF file", "", ".graphml .gml .gexf", nil, byNetworkx + "KIND" + toTables},
@@ -77,7 +78,8 @@ var formats = []Format{
 		`pandas.json_normalize(d["nodes"]).to_csv("nodes.csv", index=False); ` +
 		`pandas.json_normalize(d.get("links") or d["edges"]).to_csv("edges.csv", index=False)' FILE`},
 	{"an array without a name", "", ".npy", nil, `put it into npz with its name, in Python numpy.savez("data.npz", ` +
-		`labels=…, edges=…, node_features=…); of pictures, voxels and series use blockbp.GridCRF there; of samples, python3 -c 'import numpy, sys; ` +
+		`labels=…, edges=…, node_features=…); of pictures, voxels and series use blockbp.GridCRF there; ` +
+		`of samples, python3 -c 'import numpy, sys; ` +
 		`a = numpy.load(sys.argv[1]); numpy.savetxt("samples.csv", a.reshape(len(a), -1), "%g", ",")' FILE`},
 	{"a file of another program", "", ".parquet .pq .xls .xlsx .ods .jsonl .mtx .mat .pt .pth .pkl " +
 		".rds .sqlite .db .arff .dot .h5 .hdf5 .geojson .shp", nil,

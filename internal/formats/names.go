@@ -42,7 +42,8 @@ func IsEdgesTable(name string) bool { return isTableOf(name, edgesStem) }
 func isTableOf(name, stem string) bool {
 	extension := filepath.Ext(name)
 	name = strings.TrimSuffix(name, extension)
-	return slices.Contains(tableExtensions, strings.ToLower(extension)) && (name == stem || strings.HasSuffix(name, "."+stem))
+	known := slices.Contains(tableExtensions, strings.ToLower(extension))
+	return known && (name == stem || strings.HasSuffix(name, "."+stem))
 }
 
 // TablePair is where one graph is found.

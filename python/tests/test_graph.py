@@ -362,7 +362,7 @@ def test_networkx_without_features() -> None:
     club = networkx.karate_club_graph()
     y = np.array([club.nodes[v]["club"] for v in club])
     known = {v: y[v] for v in [0, 1, 2, 3, 8, 13, 14, 30, 31, 32, 33]}
-    with pytest.warns(BlockbpWarning, match="nodes have no attribute x, and so no features: 'club' is not used"):
+    with pytest.warns(BlockbpWarning, match=r"nodes have no features, which are graph.nodes\[node\]\['x'\] = \[...\]: 'club' is not used"):
         GraphCRF().fit(club, known)
     bare = networkx.Graph(list(club.edges))
     bare = networkx.relabel_nodes(bare, {v: f"p{v}" for v in bare})

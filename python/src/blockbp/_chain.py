@@ -284,7 +284,7 @@ def _fields(token: Any, names: dict[str, str]) -> Iterator[str]:
             yield _name(name, names)
     else:
         given, key = (repr(token), repr(token)) if isinstance(token, str) else (type(token).__name__, '"the"')
-        raise ValueError(f" is {given}, want the attributes of a token: a dict such as {{\"word\": {key}}}, a list of texts, or an array of numbers")
+        raise ValueError(f" is {given}, want the attributes of a token: a dict such as {{\"word\": {key}}}, a list of texts, or an array of numbers; one sequence is [X], [y]")
 
 
 def _attributes(key: str, value: Any, names: dict[str, str]) -> Iterator[str]:

@@ -93,7 +93,7 @@ class Graph:
         if without and len(without) < len(graph.nodes):
             raise ValueError(f"node {without[0]!r} has no attribute x, its features: graph.nodes[{without[0]!r}]['x'] = [...]; give it to all or to none")
         if others := sorted({str(key) for _, values in graph.nodes(data=True) for key in values}) if without else []:
-            warnings.warn(f"nodes have no attribute x, and so no features: {', '.join(map(repr, others[:3]))}{', …' if others[3:] else ''} {'is' if len(others) == 1 else 'are'} not used", BlockbpWarning, stacklevel=7)
+            warnings.warn(f"nodes have no features, which are graph.nodes[node]['x'] = [...]: {', '.join(map(repr, others[:3]))}{', …' if others[3:] else ''} {'is' if len(others) == 1 else 'are'} not used", BlockbpWarning, stacklevel=7)
         x = np.array([np.ravel(values.get("x", ())) for _, values in graph.nodes(data=True)], float if without else None)
         return cls(x, *_joined(graph), nodes=list(graph.nodes))
 
