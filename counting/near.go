@@ -11,6 +11,10 @@ import (
 // nearest is how far numbers of edges may be from the nearest ones: the root of the mean square.
 const nearest = 1e-3
 
+// inside is the share by which the nearest numbers are made smaller. At the border of what is convex nodes have no
+// entropy of their own, c'_s = 0: the dual value falls so slowly then that learning proves nothing.
+const inside = 0.002
+
 // nearBethe returns, of the numbers that are provably convex and count every variable once (ρ_s = 1), those whose c_uv
 // are nearest to Bethe's 1 (Meshi et al. 2009). With h_d ≥ 0 for the terms of a Split, c_uv is the sum of two, and
 // those that leave a node may sum to 1 at most: then c'_s ≥ 0. So ½ Σ_uv (c_uv − 1)² is minimised over a product of
@@ -56,6 +60,7 @@ func nearBethe(ctx context.Context, g *graph.Graph) (*Numbers, error) {
 	}
 	edge := make([]float64, g.NumEdges())
 	for e := range edge {
+		last[2*e], last[2*e+1] = (1-inside)*last[2*e], (1-inside)*last[2*e+1]
 		edge[e] = last[2*e] + last[2*e+1]
 	}
 	c, err := treeReweighted(g, edge, last)

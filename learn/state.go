@@ -59,7 +59,8 @@ func (l *learner) snapshot() (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := l.state(l.identify(), random, l.settings.Step.State(), append(l.arrays(), partArrays(0, r.lengths, r.ask)...))
+	arrays := append(l.arrays(), partArrays(0, r.lengths, r.ask)...)
+	s, err := l.state(l.identify(), random, l.settings.Step.State(), arrays)
 	if err == nil {
 		s.run = l
 	}

@@ -231,8 +231,8 @@ func (o *Options) validate() error {
 	}
 	switch {
 	case o.WriteProof && (o.Standardise || o.Method.Local()):
-		return usagef("{proof} is of weights for features as they are, and of messages: give {standardise!--standardise=false}, and a " +
-			"{method} such as bbpl")
+		return usagef("{proof} is of weights for features as they are, and of messages: give " +
+			"{standardise!--standardise=false}, and a {method} such as bbpl")
 	case o.Prior != 0 && o.givesL2():
 		return usagef("{prior} and {l2} are two ways to say one thing: l2 = 1/(N prior²), N being the number of samples; " +
 			"give one of them")

@@ -33,6 +33,7 @@ type sizes struct {
 	// stepsSide is the side of the grids of the suite for step rules, whose BA graphs
 	// have as many nodes; stepsCases is how many of its cases there are.
 	stepsSide, stepsCases, stepsSeeds int
+	familySide                        int // of the family's grids
 	// images is how many images are learnt from, and imageWork the work of BBPL if it
 	// does not converge before, and of each run in the search for steps.
 	images    int
@@ -52,7 +53,7 @@ func sizesOf(s Scale) sizes {
 			blockGrids: []int{50, 100, 150, 200}, blockBAs: []int{1000, 5000, 10000, 20000}, blockSeeds: 1,
 			gridBlocks: []int{4, 9, 16, 20, 25, 36, 49, 64, 81, 100}, baBlocks: []int{5, 10, 20, 25, 50, 100},
 			theoremSteps: 200000,
-			stepsSide:    60, stepsCases: len(suiteCases), stepsSeeds: 1,
+			stepsSide:    60, stepsCases: len(suiteCases), stepsSeeds: 1, familySide: 12,
 			images: 50, imageWork: 300, testImages: 20, trainPasses: 3000,
 		}
 	case Tiny:
@@ -62,7 +63,7 @@ func sizesOf(s Scale) sizes {
 			blockGrids: []int{10}, blockBAs: []int{100}, blockSeeds: 1,
 			gridBlocks: []int{4, 25}, baBlocks: []int{5, 20},
 			theoremSteps: 300,
-			stepsSide:    6, stepsCases: 2, stepsSeeds: 1,
+			stepsSide:    6, stepsCases: 2, stepsSeeds: 1, familySide: 3,
 			images: 2, imageWork: 200, testImages: 1, trainPasses: 50,
 		}
 	}
@@ -72,7 +73,7 @@ func sizesOf(s Scale) sizes {
 		blockGrids: []int{20, 30}, blockBAs: []int{300, 1000}, blockSeeds: 5,
 		gridBlocks: []int{4, 9, 20, 25, 49, 100}, baBlocks: []int{5, 10, 20, 25, 50, 100},
 		theoremSteps: 20000,
-		stepsSide:    16, stepsCases: len(suiteCases), stepsSeeds: 1,
+		stepsSide:    16, stepsCases: len(suiteCases), stepsSeeds: 1, familySide: 12,
 		images: 2, imageWork: 150, testImages: 4, trainPasses: 200,
 	}
 }

@@ -25,9 +25,9 @@ type Study struct {
 	conclude func(Settings, results) (*Findings, error)
 }
 
-// All returns every study, in the order of the paper; the last one is this project's own.
+// All returns every study, in the order of the paper; the last two are this project's own.
 func All() []*Study {
-	return []*Study{fig1(), fig2(), fig3(), fig4(), fig5(), table1(), fig6(), theorem1(), steps()}
+	return []*Study{fig1(), fig2(), fig3(), fig4(), fig5(), table1(), fig6(), theorem1(), steps(), family()}
 }
 
 // everything is the name of all studies but those apart.
@@ -51,7 +51,7 @@ func Named(names []string) []*Study {
 
 // Apart reports whether the study is asked for by its name only: it is about this project's own
 // rules, not about the paper, and takes as long as half of the others.
-func (study *Study) Apart() bool { return study.Name == "steps" }
+func (study *Study) Apart() bool { return study.Name == "steps" || study.Name == "family" }
 
 // possible reports whether a study has what it needs.
 func (study *Study) possible(s Settings) bool { return !study.needsData || s.Data != "" }
