@@ -195,8 +195,8 @@ func TestEdgeListOfNames(t *testing.T) {
 	}
 }
 
-// TestNoHeader: the first line of a table of edges is an edge if it names two nodes. Names between tabs have blanks, and
-// the order of the two tables is free.
+// TestNoHeader: the first line of a table of edges is an edge if it names two nodes. Names between tabs have blanks,
+// and the order of the two tables is free.
 func TestNoHeader(t *testing.T) {
 	const nodes = "id;label\n0;a\n1;b\n2;a\nNew York;b\n"
 	for _, c := range []struct{ name, text, want string }{
@@ -209,7 +209,8 @@ func TestNoHeader(t *testing.T) {
 	} {
 		folder := writeFiles(t, map[string]string{"towns.csv": nodes, c.name: c.text})
 		for _, tables := range [][]string{{"towns.csv", c.name}, {c.name, "towns.csv"}} {
-			set, err := Open(t.Context(), []string{filepath.Join(folder, tables[0]), filepath.Join(folder, tables[1])}, Options{})
+			set, err := Open(t.Context(), []string{filepath.Join(folder, tables[0]), filepath.Join(folder, tables[1])},
+				Options{})
 			if c.want != "" {
 				wantError(t, err, c.want)
 			} else if err != nil || set.Instances[0].Graph.NumEdges() != 3 || !strings.Contains(strings.Join(set.Warnings, ""),

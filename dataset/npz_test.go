@@ -398,7 +398,7 @@ func TestNPZFileRefuses(t *testing.T) {
 			"x.npz:node_types: shape is [2], want 3 rows"},
 		"grid":      {raws{"edges": edges, "labels": ints("(3,)", 0, 0, 0), "grid_shape": ints("(2,)", 2, 2)}, "x.npz:grid_shape: it is 2 × 2, want a product of 3"},
 		"states":    {raws{"edges": edges, "labels": ints("(3,)", 0, 0, 0), "states": ints("(3,)", 2, 0, 2)}, "x.npz:states[1]: is 0"},
-		"loop":      {raws{"edges": ints("(2, 2)", 0, 1, 1, 1)}, "x.npz:edges[1]: is (1, 1): an edge must join two different nodes; leave loops out, in Python edges["},
+		"loop":      {raws{"edges": ints("(2, 2)", 0, 1, 1, 1)}, "x.npz:edges[1]: is (1, 1): an edge must"},
 		"negative":  {raws{"edges": ints("(2, 2)", 0, 1, 1, -1)}, "x.npz:edges[1]: is (1, -1)"},
 		"huge id":   {raws{"edges": ints("(1, 2)", 0, 2147483647)}, "x.npz:edges: it asks for 2147483648 nodes, but there are only 1 edges"},
 		"huge grid": {raws{"edges": ints("(1, 2)", 0, 1), "grid_shape": ints("(2,)", 40000, 40000)}, "x.npz:grid_shape: it asks for"},

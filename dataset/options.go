@@ -155,8 +155,8 @@ func (o *Options) validate(kind string) error {
 			"other is missing")},
 		{o.NoBias && kind == KindNPZ, option.Wrong("NoBias", "npz data have no constant feature added")},
 		{o.Statistics && !o.Untied, option.Wrong("Statistics", "it goes with Untied: each mean is that of a weight")},
-		{o.Recipe == nil && o.ofSamples() != "" && !o.Untied, option.Wrong(o.ofSamples(), "it is for samples: give {model=ising} or "+
-			"{model=potts}, or {untied}")},
+		{o.Recipe == nil && o.ofSamples() != "" && !o.Untied, option.Wrong(o.ofSamples(),
+			"it is for samples: give {model=ising} or "+"{model=potts}, or {untied}")},
 		{o.MinCount < 0, option.Wrong("MinCount", "%d: want a number that is not negative", o.MinCount)},
 		{o.Hops < 0 || o.Hops > mostHops, option.Wrong("Hops", "it is %d, want 0 to %d", o.Hops, mostHops)},
 		{o.Bins < 0 || o.Bins > mostFeatures, option.Wrong("Bins", "it is %d, want 1 to %d", o.Bins, mostFeatures)},
@@ -200,8 +200,8 @@ func (o *Options) ofSamples() string {
 
 // notOfArrays refuses it where there are arrays.
 func (o *Options) notOfArrays(path string) error {
-	return option.Wrong(o.ofSamples(), "it is for tables of samples and alignments; among the arrays of %s give edges, or "+
-		"grid_shape, and sample_weights", path)
+	return option.Wrong(o.ofSamples(), "it is for tables of samples and alignments; among the arrays of %s give edges, "+
+		"or grid_shape, and sample_weights", path)
 }
 
 // columnsKind is the kind of data whose columns have roles.

@@ -81,7 +81,8 @@ func TestSheetsForModel(t *testing.T) {
 		t.Fatalf("%v: %s is read as %s", err, text, recipe)
 	}
 	model := Options{Schema: &trained.Schema, Recipe: recipe}
-	set := mustOpen(t, writeFiles(t, sheets("town;more;AGE;id;label\nParis;1;-7,5;x;ok\nOslo;2;NaN;y;\n", "target|source|amount\nx|y|\n")), model)
+	set := mustOpen(t, writeFiles(t, sheets("town;more;AGE;id;label\nParis;1;-7,5;x;ok\nOslo;2;NaN;y;\n",
+		"target|source|amount\nx|y|\n")), model)
 	if got, want := matrixOf(set), [][]float64{{-7.5, 0, 0, 0, 0, 1}, {40, 1, 1, 0, 0, 1}}; !cmp.Equal(got, want) ||
 		!strings.Contains(strings.Join(set.Warnings, ""), `commas are those of decimals, as "-7,5"`) {
 		t.Errorf("features %v, want %v, warnings %q", got, want, set.Warnings)
@@ -157,7 +158,8 @@ func TestSheetsLabels(t *testing.T) {
 		many += fmt.Sprintf("w%d ", i)
 	}
 	set, err := read(strings.ReplaceAll(strings.Repeat(many, 20), "w", ""), "", Options{})
-	if err != nil || !strings.Contains(set.Warnings[0], "600 labels are 30 different numbers, each a state of its own, which takes long; if") {
+	if err != nil || !strings.Contains(set.Warnings[0],
+		"600 labels are 30 different numbers, each a state of its own, which takes long; if") {
 		t.Errorf("%v: warnings %q", err, set.Warnings)
 	}
 	measured := ""
@@ -336,8 +338,8 @@ func FuzzTables(f *testing.F) {
 			}
 			g := &tableGraph{nodes: n, edges: e}
 			l.graphs = []*tableGraph{g}
-			l.run(func() { l.rolesOfNodes(n) }, func() { l.rolesOfEdges(e, g.isNode) }, l.chooseColumns, l.readGraphs, l.observeSplit,
-				l.chooseSchema, func() { l.freezeGraph(g) })
+			l.run(func() { l.rolesOfNodes(n) }, func() { l.rolesOfEdges(e, g.isNode) }, l.chooseColumns, l.readGraphs,
+				l.observeSplit, l.chooseSchema, func() { l.freezeGraph(g) })
 			if len(l.problems) > 0 {
 				continue
 			}

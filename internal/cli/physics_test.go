@@ -337,7 +337,8 @@ func TestStatistics(t *testing.T) {
 		says                 string
 	}{
 		{0, 300, 0, "[a, b] and [b, a] differ by 0.0"},
-		{math.NaN(), 300, 0, "means are missing of 1 of 8 nodes and edges"}, {0.05, 100, 0, "contradict those of nodes by 0.0"},
+		{math.NaN(), 300, 0, "means are missing of 1 of 8 nodes and edges"}, {0.05, 100, 0,
+			"contradict those of nodes by 0.0"},
 		{0.05, 1e6, 3, "state 0 of node"}, {-0.5, 100, 3, "edge_means[0]: has entries from"},
 		{0, 0, 3, "write nan where nothing is known"}, {0, 1, 0, "of how many observations"},
 	} {

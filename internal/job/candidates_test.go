@@ -135,7 +135,8 @@ func TestChooseByFolds(t *testing.T) {
 			t.Errorf("%s: accuracy %.3f, log loss %.3f; of node features alone %.3f, %.3f", c.name, got.Accuracy(), got.MeanLogLoss(), want.Accuracy(), want.MeanLogLoss())
 		}
 		rule := oracle.Must(parseEdges(r.Summary.Edges))(t)
-		if (rule.strength != 0 || learnsEdges(made.Chosen)) != c.wantsEdges || rule.name == edgesPotts && rule.strength*c.sign < 0 || made.Chosen.Hops > c.mostHops {
+		if (rule.strength != 0 || learnsEdges(made.Chosen)) != c.wantsEdges || rule.name == edgesPotts &&
+			rule.strength*c.sign < 0 || made.Chosen.Hops > c.mostHops {
 			t.Errorf("%s: chosen is %v", c.name, made.Chosen)
 		}
 		if !learnsEdges(made.Chosen) && (!r.Summary.Converged || !r.Summary.Convex) {
@@ -186,7 +187,8 @@ func TestChoiceIsReproduced(t *testing.T) {
 
 	fixed := observed
 	fixed.Hops = best.Hops
-	same("the options of the note", train(t, Options{Edges: best.Edges.String(), Prior: best.Prior}, fewOf(t, paths, fixed, false), nil))
+	same("the options of the note", train(t, Options{Edges: best.Edges.String(), Prior: best.Prior}, fewOf(t, paths,
+		fixed, false), nil))
 
 	ctx, cancel := context.WithCancel(t.Context())
 	seen := 0
@@ -445,7 +447,8 @@ func TestChoiceOfManyLabels(t *testing.T) {
 	}
 	b.nodes, b.known, b.degree = 2000, 3*mostOfMost, 8
 	r = train(t, Options{}, b.few(t, true), nil)
-	if made = r.Summary.Choice; made == nil || made.Metric != "log_loss by one fold of 300 labels" || learnsEdges(made.Chosen) || !learnsEdges(made.Candidates[0]) {
+	if made = r.Summary.Choice; made == nil || made.Metric != "log_loss by one fold of 300 labels" ||
+		learnsEdges(made.Chosen) || !learnsEdges(made.Candidates[0]) {
 		t.Errorf("with labels of most nodes: %+v", made)
 	}
 }
@@ -471,7 +474,8 @@ func TestUnseenState(t *testing.T) {
 	if made.Chosen.Edges == noEdges || slices.ContainsFunc(made.Candidates, learnsEdges) {
 		t.Errorf("chosen is %v of %v", made.Chosen, made.Candidates)
 	}
-	if got, alone := r.Scores[0].Score, train(t, Options{NoEdges: true}, baselineTask(t, task), nil).Scores[0].Score; got.Accuracy() < alone.Accuracy()+.1 {
+	if got, alone := r.Scores[0].Score, train(t, Options{NoEdges: true}, baselineTask(t, task),
+		nil).Scores[0].Score; got.Accuracy() < alone.Accuracy()+.1 {
 		t.Errorf("accuracy %.3f, of node features alone %.3f", got.Accuracy(), alone.Accuracy())
 	}
 	p := prepare(t, Options{}, task)

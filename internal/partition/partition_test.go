@@ -241,7 +241,8 @@ func checkRuns(t fataler, p *partition.Partition, inOrder bool) {
 		}
 		for s, r := range runOf {
 			for _, d := range p.Graph.Incoming(s) {
-				if other, ok := runOf[p.Graph.Source(d)]; ok && (other == r || inOrder && (other < r) != (place[p.Graph.Source(d)] < place[s])) {
+				if other, ok := runOf[p.Graph.Source(d)]; ok && (other == r || inOrder &&
+					(other < r) != (place[p.Graph.Source(d)] < place[s])) {
 					t.Fatalf("block %d: nodes %d and %d are neighbours, at places %d and %d, in runs %d and %d", b, s, p.Graph.Source(d), place[s], place[p.Graph.Source(d)], r, other)
 				}
 			}

@@ -60,7 +60,8 @@ const learnt, tested = 4, 6
 // familySets are patterns that no pairwise model draws, samples of known ones, and graphs whose neighbours are alike.
 func familySets() []familySet {
 	return []familySet{
-		{"chains", false, drawChain, 5}, {"Ising, weak", false, drawPotts(0.3), 2}, {"Ising, strong", false, drawPotts(1.2), 2},
+		{"chains", false, drawChain, 5}, {"Ising, weak", false, drawPotts(0.3), 2}, {"Ising, strong", false, drawPotts(1.2),
+			2},
 		{"stripes", true, drawStripes, 4}, {"Potts, preferential", true, drawAttached, 3},
 		{"communities", true, drawCommunities, 3},
 	}
@@ -237,12 +238,14 @@ func family() *Study {
 				return nil, err
 			}
 			return &Findings{Data: all, Claims: familyClaims(all), Tables: []Table{
-				{"losses", "Log loss of networks held out, nats for a label, and the mean rank.", familyTable(all, (*familyTrial).loss)},
+				{"losses", "Log loss of networks held out, nats for a label, and the mean rank.", familyTable(all,
+					(*familyTrial).loss)},
 				{"mistakes", "Per cent of their labels that are wrong, and the mean rank.", familyTable(all, (*familyTrial).wrong)},
 				{"passes", "Passes of learning, in whole networks; of methods without messages, evaluations.",
 					familyTable(all, func(t *familyTrial) float64 { return t.Passes })},
-			}, Notes: []string{fmt.Sprintf("Each set has %d networks to learn from and %d to predict, l2 is 1/%[1]d; means over "+
-				"the seeds. A bar stands for what is too wide. With a loss beliefs are no probabilities.", learnt, tested)}}, nil
+			}, Notes: []string{fmt.Sprintf("Each set has %d networks to learn from and %d to predict, l2 is 1/%[1]d; means "+
+				"over the seeds. A bar stands for what is too wide. With a loss beliefs are no probabilities.",
+				learnt, tested)}}, nil
 		},
 	}
 }
@@ -406,8 +409,8 @@ func familyClaims(all []*familyTrials) (claims []Claim) {
 		farthest = max(farthest, math.Abs(of("--counting near-bethe")/of(defaultMember)-1))
 		least = min(least, of("--loss hamming --epsilon 0.1")/of("--no-edges"))
 	}
-	add("near-bethe", "log losses of near-bethe are those of trw, within 3 % on each set", fmt.Sprintf("%.2g %%", 100*farthest),
-		farthest <= 0.03)
+	add("near-bethe", "log losses of near-bethe are those of trw, within 3 % on each set", fmt.Sprintf("%.2g %%",
+		100*farthest), farthest <= 0.03)
 	add("loss", "with a loss and ε ≤ 0.1 log losses are above those of node features alone",
 		fmt.Sprintf("%.2g times these at least", least), least > 1)
 	return claims
