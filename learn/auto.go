@@ -141,7 +141,11 @@ func (a *auto) advance(theta, gradient []float64) (size float64) {
 	if a.descent.dampsSteps() {
 		return a.descent.try(theta)
 	}
-	if a.dense.EndPass() {
+	damping := 0.0
+	if a.descent.lags { // messages could not follow: nodes are tied, and move together
+		damping = linear.TiedDamping
+	}
+	if a.dense.EndPass(damping) {
 		if a.dense.Exact() {
 			a.curvature.Reset(1)
 		} else {

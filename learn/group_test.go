@@ -122,7 +122,7 @@ func TestGroupHessian(t *testing.T) {
 			h, both := l.newSample(), make([]float64, 2*n*n)
 			for i, most := range []int{40, 0} { // of some elements, then of as many as weights ask for
 				h.Most = most
-				if err := h.Measure(both[i*n*n:][:n*n], squaresOf(l)); err != nil {
+				if err := h.Measure(both[i*n*n:][:n*n], squaresOf(l), 0); err != nil {
 					t.Error(err)
 				}
 			}

@@ -55,8 +55,8 @@ func sameProducts(t *testing.T, what string, m *crf.Model, got, want []float64) 
 }
 
 // TestHessianIsExactWithoutCoupling: where edges have no weights, beliefs are anything
-// and yet no node answers to another: the estimate is the Hessian, found by finite
-// differences.
+// and yet no node answers to another: the estimate with plain messages is the Hessian, found by
+// finite differences.
 func TestHessianIsExactWithoutCoupling(t *testing.T) {
 	for _, kind := range []string{"plain", "binned", "instances", "mixed types"} {
 		for _, counting := range []string{"convex", "trw"} {
@@ -68,7 +68,7 @@ func TestHessianIsExactWithoutCoupling(t *testing.T) {
 				clear(at[span.At:][:span.Len])
 			}
 			want, dst := hessianTimes(t, e, at, direction), make([]float64, len(at)*len(at))
-			oracle.OK(t, measureOf(e.l)(dst))
+			oracle.OK(t, measureOf(e.l, 0)(dst))
 			sameProducts(t, kind+", "+counting, p.Model, lowerTimes(dst, direction), want)
 		}
 	}
@@ -80,9 +80,9 @@ func squaresOf(l *learner) [][]float64 {
 }
 
 // measureOf measures a Hessian by all stars, with the regulariser.
-func measureOf(l *learner) func(dst []float64) error {
+func measureOf(l *learner, damping float64) func(dst []float64) error {
 	return func(dst []float64) error {
-		err := l.newSample().Measure(dst, squaresOf(l))
+		err := l.newSample().Measure(dst, squaresOf(l), damping)
 		for i := 0; i < len(dst); i += l.model.Layout.Size + 1 {
 			dst[i] += l.problem.L2
 		}
@@ -90,7 +90,8 @@ func measureOf(l *learner) func(dst []float64) error {
 	}
 }
 
-// TestStars: for weights of nodes the estimate is what each node answers while its neighbours hold theirs.
+// TestStars: for weights of nodes the estimate, with plain messages, is what each node answers while its neighbours hold
+// theirs.
 // That is what a visit finds whose block is the node alone, with the messages along all of its edges.
 func TestStars(t *testing.T) {
 	const h, allowed = 1e-4, 1e-6
@@ -114,7 +115,7 @@ func TestStars(t *testing.T) {
 			clear(direction[span.At:][:span.Len])
 		}
 		dst, n := make([]float64, len(weights)*len(weights)), len(weights)
-		oracle.OK(t, measureOf(l)(dst))
+		oracle.OK(t, measureOf(l, 0)(dst))
 		got, want := 0.0, 0.0
 		before := bp.State{LogMessage: slices.Clone(u.state.LogMessage), LogBelief: slices.Clone(u.state.LogBelief)}
 		for i, d := range direction {
@@ -150,6 +151,31 @@ func TestStars(t *testing.T) {
 	}
 }
 
+// TestStarsOfTiedNodes: nodes that are tied move together, which plain stars miss, as neighbours hold their beliefs
+// there. Those of damped messages do not.
+func TestStarsOfTiedNodes(t *testing.T) {
+	p := randomProblem(t, 5, problemOptions{
+		rows: 4, cols: 4, states: 3, nodeDim: 2, edgeDim: 1, bins: true, instances: 1, samples: 1, l2: 1e-3,
+	})
+	at, direction, edge := p.randomWeights(3, 0.1), make([]float64, len(p.Model.Weights)), &p.Model.Layout.Edge[0]
+	for x := range 3 {
+		at[edge.At+4*x] = 4
+	}
+	direction[edge.At] = 1 // more of all nodes in state 0
+	e := must(NewEvaluator(p, 1))
+	defer e.Close()
+	want := simd.Dot(direction, hessianTimes(t, e, at, direction))
+	curvature := func(damping float64) float64 {
+		dst := make([]float64, len(at)*len(at))
+		oracle.OK(t, measureOf(e.l, damping)(dst))
+		return simd.Dot(direction, lowerTimes(dst, direction)) / want
+	}
+	plain, damped := curvature(0), curvature(linear.TiedDamping)
+	if !(plain < 0.2 && damped > 0.5 && damped < 2) {
+		t.Errorf("curvature beside that of the Hessian: plain stars %v, damped ones %v", plain, damped)
+	}
+}
+
 // TestSampledHessian: a sample of the nodes and edges gives about what all give.
 func TestSampledHessian(t *testing.T) {
 	p := problems(t)["binned"]
@@ -159,7 +185,7 @@ func TestSampledHessian(t *testing.T) {
 	n := len(p.Model.Weights)
 	all, some := make([]float64, n*n), make([]float64, n*n)
 	m := e.l.newSample()
-	oracle.OK(t, m.Measure(all, squaresOf(e.l)))
+	oracle.OK(t, m.Measure(all, squaresOf(e.l), 0))
 	nodes := 0
 	for _, u := range e.l.units {
 		if u.weight > 0 {
@@ -167,7 +193,7 @@ func TestSampledHessian(t *testing.T) {
 		}
 	}
 	m.Most = 2 * nodes / 3
-	oracle.OK(t, m.Measure(some, squaresOf(e.l)))
+	oracle.OK(t, m.Measure(some, squaresOf(e.l), 0))
 	// Nodes are drawn each by itself: their number is about as wanted.
 	if drawn := m.Drawn(); drawn > m.Most*5/4 || drawn < m.Most/2 {
 		t.Errorf("drew %d of %d nodes, want about %d", drawn, nodes, m.Most)
@@ -196,7 +222,7 @@ func TestHessianOfThreads(t *testing.T) {
 			n := len(p.Model.Weights)
 			m, h := e.l.newSample(), make([]float64, n*n)
 			for range 2 { // what one measurement leaves is nothing to the next
-				oracle.OK(t, m.Measure(h, squaresOf(e.l)))
+				oracle.OK(t, m.Measure(h, squaresOf(e.l), 0))
 			}
 			dst := slices.Clone(h)
 			if linear.Stiffen(h, n, p.L2+1e-9); !linear.Factorise(h, n, e.l.each) {

@@ -120,7 +120,7 @@ func TestSymmetricHessian(t *testing.T) {
 			other := must(NewEvaluator(p.turned(t, half), 1))
 			defer other.Close()
 			settled(t, other, w)
-			estimate, turned := product(e, measureOf(e.l)), product(other, measureOf(other.l))
+			estimate, turned := product(e, measureOf(e.l, 0)), product(other, measureOf(other.l, 0))
 			if d := norm(minus(estimate, turned)); !(d <= 1e-7*norm(estimate)) { // messages have settled to 1e-12, with hidden labels not quite
 				t.Errorf("%s, %s: the estimate changes by %v of %v with edges turned round", name, counting, d, norm(estimate))
 			}

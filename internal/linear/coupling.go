@@ -117,12 +117,12 @@ func (c *Coupling) Invert(damping float64) bool {
 	return true
 }
 
-// Of finds the answers to all joint states for a belief; none where M has no inverse.
-func (c *Coupling) Of(belief []float64, ku, kv int) {
+// Of finds the answers of damped messages to all joint states for a belief; none where M has no inverse.
+func (c *Coupling) Of(belief []float64, ku, kv int, damping float64) {
 	c.Resize(ku, kv)
 	copy(c.Belief, belief)
 	c.Sum()
-	if !c.Invert(0) {
+	if !c.Invert(damping) {
 		clear(c.Inverse)
 		clear(c.mean)
 	}

@@ -111,7 +111,7 @@ func (d *Dense) Measures() bool { return d.Exact() || d.stars != nil }
 func (d *Dense) Exact() bool { return d.Response != nil }
 
 // Measure measures the Hessian where the beliefs are. With a damping it is the system of a damped step, and gradient
-// that of F less what messages answer to it.
+// that of F less what messages answer to it; of stars it is one of damped messages.
 func (d *Dense) Measure(gradient []float64, damping float64) (err error) {
 	if d.Exact() {
 		clear(d.measured)
@@ -121,7 +121,7 @@ func (d *Dense) Measure(gradient []float64, damping float64) (err error) {
 			gradient[i] += d.L2*d.Model.Weights[i] - d.Data[i]
 		}
 	} else {
-		err = d.stars.Measure(d.measured, d.Squares)
+		err = d.stars.Measure(d.measured, d.Squares, damping)
 	}
 	for i := range d.size {
 		d.measured[i*d.size+i] += d.L2
@@ -132,9 +132,9 @@ func (d *Dense) Measure(gradient []float64, damping float64) (err error) {
 	return err
 }
 
-// EndPass renews the factor if it is time, and reports whether it did. A Hessian that
+// EndPass renews the factor if it is time, with a damping of stars, and reports whether it did. A Hessian that
 // cannot be measured or factorised leaves the last one in place.
-func (d *Dense) EndPass() bool {
+func (d *Dense) EndPass(damping float64) bool {
 	d.Passes++
 	if !d.Measures() || float64(d.Passes) < d.Due || !d.affords(d.renewal) {
 		return false
@@ -142,7 +142,7 @@ func (d *Dense) EndPass() bool {
 	if !d.Exact() {
 		d.Due = starsGrowth * float64(d.Passes)
 	}
-	return d.Measure(nil, 0) == nil && d.decompose() && d.keep()
+	return d.Measure(nil, damping) == nil && d.decompose() && d.keep()
 }
 
 // keep takes the fresh factor.

@@ -27,6 +27,7 @@ type Stars struct {
 	states, joint int // the most of a node, and of an edge
 	lo, hi        int // rows that are added up
 	edgesTogether int // of whose covariances there is room
+	damping       float64
 
 	// batch are the records at hand, which roots [batch][states][size] and rests [batch][joint states²] are made of.
 	batch        [][]float64
@@ -139,7 +140,7 @@ func (c *Stars) star(w *starWorker, i int, record []float64) {
 		b := int(of[0])
 		edge, feature := &c.model.Layout.Edge[b], take(&record, c.model.Layout.Edge[b].Features)
 		ku, kv := c.model.Schema.EdgeStates(b)
-		w.coupling.Of(take(&record, edge.States), ku, kv)
+		w.coupling.Of(take(&record, edge.States), ku, kv, c.damping)
 		from := int(of[1]) * ku
 		for j, x := range feature {
 			for y := 0; y < k && x != 0; y++ {
@@ -216,7 +217,7 @@ func (c *Stars) rest(w *starWorker, i int, record []float64) {
 	b := int(record[0])
 	span := &c.model.Layout.Edge[b]
 	ku, kv := c.model.Schema.EdgeStates(b)
-	w.coupling.Of(record[2+span.Features:], ku, kv)
+	w.coupling.Of(record[2+span.Features:], ku, kv, c.damping)
 	rests := c.rests[i*c.joint*c.joint:]
 	for x := range span.States {
 		for y, rest := range w.coupling.Rest(x) {
