@@ -11,8 +11,8 @@ const EdgeList = "a list of edges"
 
 var edgeListExtensions = []string{".edgelist", ".edges", ".el"}
 
-// edgeFields are the fields of a line of a list, between tabs if it has any, and else whatever is between them. A number
-// behind a blank is a weight all the same.
+// edgeFields are the fields of a line of a list, between tabs if it has any, and else whatever is between them. A
+// number behind a blank is a weight all the same.
 func edgeFields(line string) (fields []string) {
 	marks := " \t\r\n,;"
 	if strings.Contains(strings.TrimSpace(line), "\t") { // names may have the others
