@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"fmt"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -200,11 +201,12 @@ func TestEdgeListOfNames(t *testing.T) {
 func TestNoHeader(t *testing.T) {
 	const nodes = "id;label\n0;a\n1;b\n2;a\nNew York;b\n"
 	for _, c := range []struct{ name, text, want string }{
-		{"el.csv", "0,1\n1,2\n2,New York\n", ""},
-		{"el.csv", "0,2,.5\n1,2,3\n2,New York,1\n", ""},
+		{"el.csv", "2,1\n1,0\n2,New York\n", ""},
+		{"el.csv", "0,1\n1,2\n2,New York\n", "el.csv:1: 0,1 may be an edge, or a header that counts columns"},
+		{"el.csv", "0;2;,5\n1;2;3\n2;New York;1\n", ""},
 		{"el.csv", "0,1,x,3\n1,2,y,4\n1,New York,x,5\n", ""},
 		{"el.tsv", "0\tNew York\n1\t2\n0\t1\n", ""},
-		{"el.edgelist", "0\tNew York\nNew York\t1\n2\t0\n", ""},
+		{"el.edgelist", "0\tNew York 0.5\nNew York\t1\n2\t0 3\n", ""},
 		{"el.csv", "0,5\n1,2\n2,0\n", `el.csv:1: the header is missing: the first line has "0" where the name of a column`},
 	} {
 		folder := writeFiles(t, map[string]string{"towns.csv": nodes, c.name: c.text})
@@ -213,8 +215,9 @@ func TestNoHeader(t *testing.T) {
 				Options{})
 			if c.want != "" {
 				wantError(t, err, c.want)
-			} else if err != nil || set.Instances[0].Graph.NumEdges() != 3 || !strings.Contains(strings.Join(set.Warnings, ""),
-				"is read as a list of edges") {
+			} else if warnings := fmt.Sprint(set.Warnings); err != nil || set.Instances[0].Graph.NumEdges() != 3 ||
+				!strings.Contains(warnings, "is read as a list of edges") ||
+				strings.Contains(c.text, ";,5") != strings.Contains(warnings, `as ",5" in `+filepath.Join(folder, "el.csv")) {
 				t.Errorf("%q: %v", c.text, err)
 			}
 		}

@@ -376,7 +376,7 @@ func (p *sampleReader) weigh(t *formats.Table, column int) {
 		return
 	}
 	for i, row := range t.Rows {
-		w, err := strconv.ParseFloat(row[column], 64)
+		w, err := t.Number(row[column])
 		if err != nil || !(w >= 0 && w <= numeric.Largest) {
 			p.Add(int(t.Lines[i]), "", "", "the weight of a sample is %q, want a number that is not negative",
 				option.Short(row[column]))

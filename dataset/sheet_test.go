@@ -81,8 +81,8 @@ func TestSheetsForModel(t *testing.T) {
 		t.Fatalf("%v: %s is read as %s", err, text, recipe)
 	}
 	model := Options{Schema: &trained.Schema, Recipe: recipe}
-	set := mustOpen(t, writeFiles(t, sheets("town;more;AGE;id;label\nParis;1;-7,5;x;ok\nOslo;2;NaN;y;\n",
-		"target|source|amount\nx|y|\n")), model)
+	set := mustOpen(t, writeFiles(t, sheets("town;more;AGE;id;label\nParis;1;-7,5;1,1;ok\nOslo;2;NaN;1.1;\n",
+		"target|source|amount\n1,1|1.1|\n")), model)
 	if got, want := matrixOf(set), [][]float64{{-7.5, 0, 0, 0, 0, 1}, {40, 1, 1, 0, 0, 1}}; !cmp.Equal(got, want) ||
 		!strings.Contains(strings.Join(set.Warnings, ""), `commas are those of decimals, as "-7,5"`) {
 		t.Errorf("features %v, want %v, warnings %q", got, want, set.Warnings)

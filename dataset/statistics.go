@@ -47,8 +47,8 @@ type statistics struct {
 	apart        float64 // the largest contradiction
 }
 
-// readMeans takes the means of nodes and edges. The label of each node is the state that it has most often, which
-// weighs as much as there are observations of edges, in the median.
+// readMeans takes the means of nodes and edges. A node is of as many observations as its weight says, if it has one.
+// Its label is the state that it has most often, which weighs as much as there are observations of edges, in the median.
 func (in *npzInstance) readMeans() {
 	tables := in.arrays[edgeMeansArray]
 	if tables.Shape == nil {
@@ -64,7 +64,7 @@ func (in *npzInstance) readMeans() {
 		}
 	}
 	if slices.Sort(observations); len(observations) == 0 {
-		in.Add(0, edgeMeansArray, "", "has no table without nan: nothing can be learned")
+		in.Add(0, edgeMeansArray, "", "all tables have nan, or a weight of 0: nothing can be learned")
 	}
 	if len(in.List) > 0 {
 		return
@@ -76,6 +76,9 @@ func (in *npzInstance) readMeans() {
 	for n, m := range s.nodes {
 		if m.Table != nil {
 			in.spec.Labels[0][n] = int32(slices.Index(m.Table, slices.Max(m.Table)))
+		}
+		if of := in.arrays[nodeWeightsArray]; of.Shape != nil && of.At(n) > 0 {
+			s.nodes[n].Of = of.At(n)
 		}
 	}
 }
@@ -161,7 +164,7 @@ func (l *npzLoader) takeMeans(set *Set, list []error) (*Set, []error) {
 		l.warn("means of edges contradict those of nodes by %.2g at most: nodes have the mean of what is said of them, and "+
 			"tables are fitted to it", s.apart)
 	}
-	if l.instances[0].spec.Weight == 1 {
+	if total == 1 && l.instances[0].arrays[edgeWeightsArray].Shape == nil {
 		l.warn("of how many observations means are is not said: the prior counts as much as one; give counts, " +
 			"node_weights and edge_weights, or {prior}")
 	}

@@ -109,6 +109,7 @@ func namesOfColumns(columns []column) (names []string) {
 type columnSurvey struct {
 	distinct // of cells that have a value
 	name     string
+	number   func(cell string) (float64, error)
 	missing  int
 }
 
@@ -118,7 +119,7 @@ var written = regexp.MustCompile(`(?i)^[-+]?(?:[$€£¥]? ?\d+(?:[,.' ]\d{3})*(
 
 // look looks at all cells of a column.
 func look(tables []*formats.Table, name string) (*columnSurvey, error) {
-	c := &columnSurvey{name: name}
+	c := &columnSurvey{name: name, number: tables[0].Number}
 	for _, t := range tables {
 		at := t.Column(name)
 		if at < 0 {
@@ -143,7 +144,7 @@ func (c *columnSurvey) isList() bool { return strings.EqualFold(c.name, formats.
 func (c *columnSurvey) numbers() (values []float64, meant, odd int) {
 	odd = -1
 	for i, text := range c.texts {
-		x, err := numeric.ParseDecimal(text)
+		x, err := c.number(text)
 		if err == nil {
 			values = append(values, slices.Repeat([]float64{x}, c.count[i])...)
 		} else if odd < 0 {
@@ -239,6 +240,8 @@ type columnReader struct {
 	values    map[string]int // of text
 	unknown   int            // cells for which a model has no feature
 	note      string         // of the first of these
+	number    func(cell string) (float64, error)
+	comma     string // the first cell with a decimal comma
 }
 
 // read adds the features of a cell to those of its row. It says what is wrong with the cell.
@@ -256,12 +259,14 @@ func (c *columnReader) read(row *[]sparseValue, line int, cell string) (problem 
 	case c.Indices > 0:
 		return c.parse(cell, put)
 	case c.Values == nil:
-		x, err := numeric.ParseDecimal(cell)
+		x, err := c.number(cell)
 		if err != nil {
 			return fmt.Sprintf("%q is not a finite decimal number, which the model wants of this column; write digits "+
 				"and a decimal point alone", option.Short(cell))
 		}
-		put(0, x)
+		if put(0, x); c.comma == "" && strings.Contains(cell, ",") {
+			c.comma = cell
+		}
 		return formats.TooLarge(x)
 	case known:
 		put(j, 1)
@@ -311,7 +316,7 @@ func (c *columnReader) parse(text string, put func(j int, x float64)) (problem s
 func (l *tableLoader) featuresOf(t *formats.Table, columns []column, bias bool) (f crf.Features) {
 	readers, dim, lists, entries := make([]columnReader, len(columns)), 0, false, len(columns)
 	for i, c := range columns {
-		readers[i] = columnReader{column: c, at: t.Column(c.Name), first: dim, values: map[string]int{}}
+		readers[i] = columnReader{column: c, at: t.Column(c.Name), first: dim, values: map[string]int{}, number: t.Number}
 		for j, v := range c.Values {
 			readers[i].values[v] = j
 		}
@@ -366,8 +371,11 @@ func (l *tableLoader) featuresOf(t *formats.Table, columns []column, bias bool) 
 	return f
 }
 
-// noteUnknown tells of cells for which a model has no feature.
+// noteUnknown tells of cells for which a model has no feature, and of a decimal comma.
 func (l *tableLoader) noteUnknown(file string, readers []columnReader) {
+	if i := slices.IndexFunc(readers, func(c columnReader) bool { return c.comma != "" }); i >= 0 {
+		l.warn("commas are those of decimals, as %q in %s", option.Short(readers[i].comma), file)
+	}
 	for i := range readers {
 		c, instead := &readers[i], "they count as none of its texts"
 		if c.Values == nil {

@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -108,9 +107,6 @@ func (l *tableLoader) open(pair formats.TablePair, nodes, edges []byte) {
 			g.nodes, g.edges = g.edges, g.nodes
 		}
 		g.name = strings.TrimSuffix(filepath.Base(g.nodes.File), filepath.Ext(g.nodes.File))
-	}
-	if comma := cmp.Or(g.nodes.Decimal, g.edges.Decimal); comma != "" {
-		l.warn("commas are those of decimals, as %q in %s", option.Short(comma), pair.Nodes)
 	}
 	l.run(func() { l.rolesOfNodes(g.nodes) }, func() { l.rolesOfEdges(g.edges, g.isNode) })
 }

@@ -146,6 +146,11 @@ func (l *tableLoader) rolesOfEdges(t *formats.Table, isNode func(name string) bo
 	}
 	t.Roles[formats.RoleSource], t.Roles[formats.RoleTarget] = ends[0], ends[1]
 	if guessed && ends == [2]int{0, 1} && isNode(t.Header[0]) && isNode(t.Header[1]) {
+		if first := strings.Join(t.Header[:2], ","); (first == "0,1" || first == "1,2") && t.CheckNames() == nil {
+			l.fail(option.At(t.File, 1, "", "write source,target in its place, or above it if it is an edge",
+				"%s may be an edge, or a header that counts columns, as pandas writes it", first))
+			return
+		}
 		l.warn("%s has no header, and is read as %s: its first line joins the nodes %q and %q", t.File, formats.EdgeList,
 			option.Short(t.Header[0]), option.Short(t.Header[1]))
 		t.PutBack()

@@ -123,6 +123,9 @@ type given struct {
 
 // given reads data for a model. clamp asks to hold the labels that they have.
 func (a *app) given(d *dataFlags, model *job.Model, paths []string, clamp bool) (g given, err error) {
+	if d.LabelDir != "" && !clamp {
+		return g, usagef("{labels} goes with {clamp}, which holds them: they are not read without")
+	}
 	o := d.options(model)
 	// where -1 is a label, and counts as known
 	o.NoLabels = !clamp && d.Observed == "" && (o.Recipe == nil || !o.Recipe.Spins)

@@ -124,6 +124,7 @@ func TestImages(t *testing.T) {
 	elsewhere := copyFolder(t, filepath.Join(data, "features"), filepath.Join(folder, "elsewhere"))
 	out := filepath.Join(folder, "predicted")
 	mustRun(t, "predict", unlabelled, "--features", elsewhere, "--list", filepath.Join(data, "test.txt"), "-m", with+"8", "-o", out, "--threads", "1")
+	run(t, "predict", data, "--labels", "no", "-m", with+"8", "-o", out+"2").wantFailure(t, 2, "goes with --clamp")
 	if want := []string{"pic4.npz", "pic4.png", "pic5.npz", "pic5.png",
 		"predict.json"}; !slices.Equal(namesIn(out), want) {
 		t.Errorf("predict made %q, want %q", namesIn(out), want)

@@ -11,7 +11,8 @@ const EdgeList = "a list of edges"
 
 var edgeListExtensions = []string{".edgelist", ".edges", ".el"}
 
-// edgeFields are the fields of a line of a list, between tabs if it has any, and else whatever is between them.
+// edgeFields are the fields of a line of a list, between tabs if it has any, and else whatever is between them. A
+// number behind a blank is a weight all the same.
 func edgeFields(line string) (fields []string) {
 	marks := " \t\r\n,;"
 	if strings.Contains(strings.TrimSpace(line), "\t") { // names may have the others
@@ -22,6 +23,11 @@ func edgeFields(line string) (fields []string) {
 	for _, field := range trimmed(strings.FieldsFunc(line, func(c rune) bool { return strings.ContainsRune(marks, c) })) {
 		if field != "" {
 			fields = append(fields, field)
+		}
+	}
+	if len(fields) == 2 {
+		if i := strings.LastIndex(fields[1], " "); i >= 0 && isNumber(fields[1][i+1:]) {
+			fields = []string{fields[0], strings.TrimSpace(fields[1][:i]), fields[1][i+1:]}
 		}
 	}
 	return fields

@@ -2,7 +2,6 @@ package formats
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 )
 
@@ -50,10 +50,8 @@ type Table struct {
 	Header []string       // names of columns
 	Places map[string]int // of these; nil until they are asked for
 	Roles  map[string]int // the column of each; −1: there is none
-	// Decimal is a cell with a decimal comma, which is read where semicolons separate cells; "": there is none.
-	Decimal string
-	Lines   []int32 // [row] from 1
-	Rows    [][]string
+	Lines  []int32        // [row] from 1
+	Rows   [][]string
 }
 
 // plainNodes are the columns of tables of nodes without a header, of which the last two may be left out.
@@ -138,17 +136,11 @@ func (t *Table) readCells(data []byte) {
 	if r.Comma, r.FieldsPerRecord = t.comma, -1; t.Plain {
 		r.Comment, r.LazyQuotes = '#', true
 	}
-	point := strings.NewReplacer(",", ".")
 	cells, err := r.Read()
 	for ; err == nil; cells, err = r.Read() {
 		line, _ := r.FieldPos(0)
 		if trimmed(cells); t.Plain && len(cells) > 1 && len(cells) < columns { // the last two may be left out
 			cells = append(cells, "", "")[:columns]
-		}
-		for i, cell := range cells {
-			if number := point.Replace(cell); t.comma == ';' && strings.Count(cell, ",") == 1 && isNumber(number) {
-				cells[i], t.Decimal = number, cmp.Or(t.Decimal, cell)
-			}
 		}
 		switch {
 		case len(t.Rows) > 0 && !slices.ContainsFunc(cells, func(c string) bool { return c != "" }):
@@ -167,6 +159,14 @@ func (t *Table) readCells(data []byte) {
 	} else if err != io.EOF {
 		t.Keep(option.OfFile(t.File, err))
 	}
+}
+
+// Number reads a cell as a decimal number, with a decimal comma where semicolons separate cells.
+func (t *Table) Number(cell string) (float64, error) {
+	if t.comma == ';' && strings.Count(cell, ",") == 1 {
+		cell = strings.Replace(cell, ",", ".", 1)
+	}
+	return numeric.ParseDecimal(cell)
 }
 
 // TakeHeader makes names of columns of the first row.
@@ -214,7 +214,10 @@ func separatorOf(line, among string) rune {
 // CheckNames refuses a number where the name of a column is wanted. Numbers that count columns from 0 or 1, as pandas
 // writes them, are names.
 func (t *Table) CheckNames() error {
-	numbers := slices.DeleteFunc(slices.Clone(t.Header), isNoNumber)
+	numbers := slices.DeleteFunc(slices.Clone(t.Header), func(name string) bool {
+		_, err := t.Number(name)
+		return err != nil
+	})
 	for i := range numbers {
 		if first := numbers[0]; first != "0" && first != "1" || numbers[i] != strconv.Itoa(i+int(first[0]-'0')) {
 			return option.At(t.File, 1, "", "put a line with the names of the columns first",

@@ -402,7 +402,7 @@ func (p *Prepared) Forecast() *learn.Memory {
 const tryTime, usualEvaluations = 10 * time.Second, 55
 
 // Trial is what learning couplings takes, in seconds: an evaluation, all of them, and beside them reading, standard
-// errors where they take seconds, and tables. It is NaN of other models.
+// errors where they take seconds or learn again, and tables. It is NaN of other models.
 type Trial struct{ Evaluation, Training, Beside float64 }
 
 // Try forecasts the time of learning couplings, by the beginning of it, or all where it is short.
@@ -434,7 +434,8 @@ func (p *Prepared) Try(ctx context.Context) (t Trial, err error) {
 		found, _, _ = p.covariance(ctx, m, func(int, int) {}) // a training that it fails in notes it, and goes on
 	}
 	err = p.couplings(m, found).write(io.Discard)
-	t.Beside += time.Since(began).Seconds()
+	replicates, _, _ := p.Options.bootstrap()
+	t.Beside += time.Since(began).Seconds() + float64(replicates)*t.Training
 	return t, cmp.Or(err, ctx.Err())
 }
 
