@@ -147,10 +147,8 @@ func TestMeansOfNoDistribution(t *testing.T) {
 	p.Statistics[0] += 0.05
 	p.Statistics[2] -= 0.05
 	best := fit(t, p, Settings{RelativeTolerance: 1e-9})
-	for _, gap := range []float64{1e-1, 1e-3} {
-		r := fit(t, p, Settings{Gap: gap})
-		if low := r.Objective - r.Suboptimality; best.Status != Converged || !(low <= best.Objective+1e-6) {
-			t.Errorf("gap %v: %v, at least %v; the optimum is %v: %s", gap, r.Objective, low, best.Objective, best.Status)
-		}
+	r := fit(t, p, Settings{Gap: 1e-3})
+	if low := r.Objective - r.Suboptimality; best.Status != Converged || !(low <= best.Objective+1e-6) {
+		t.Errorf("%v, at least %v; the optimum is %v: %s", r.Objective, low, best.Objective, best.Status)
 	}
 }

@@ -90,9 +90,8 @@ func measureOf(l *learner, damping float64) func(dst []float64) error {
 	}
 }
 
-// TestStars: for weights of nodes the estimate, with plain messages, is what each node answers while its neighbours hold
-// theirs.
-// That is what a visit finds whose block is the node alone, with the messages along all of its edges.
+// TestStars: for weights of nodes the estimate, with plain messages, is what each node answers while its neighbours
+// hold theirs. That is what a visit finds whose block is the node alone, with the messages along all of its edges.
 func TestStars(t *testing.T) {
 	const h, allowed = 1e-4, 1e-6
 	for _, counting := range []string{"convex", "trw"} {
@@ -170,8 +169,7 @@ func TestStarsOfTiedNodes(t *testing.T) {
 		oracle.OK(t, measureOf(e.l, damping)(dst))
 		return simd.Dot(direction, lowerTimes(dst, direction)) / want
 	}
-	plain, damped := curvature(0), curvature(linear.TiedDamping)
-	if !(plain < 0.2 && damped > 0.5 && damped < 2) {
+	if plain, damped := curvature(0), curvature(linear.TiedDamping); !(plain < 0.2 && damped > 0.5 && damped < 2) {
 		t.Errorf("curvature beside that of the Hessian: plain stars %v, damped ones %v", plain, damped)
 	}
 }

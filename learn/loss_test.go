@@ -9,6 +9,7 @@ import (
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/partition"
+	"github.com/blockbp/blockbp/internal/simd"
 )
 
 // labelling is one of an instance: how many labels are wrong, and M w(x) − M w(y).
@@ -103,19 +104,15 @@ func TestLoss(t *testing.T) {
 			p.Loss, p.L2 = 1/epsilon, l2*epsilon
 			for _, method := range []Method{Full, InnerDual, BBPL} {
 				r := fit(t, p, Settings{Method: method, Assign: blocksOf(3), Gap: 1e-7, RelativeTolerance: 1e-6})
-				theta := make([]float64, len(r.Model.Weights))
-				for i, x := range r.Model.Weights {
-					theta[i] = epsilon * x
-				}
+				theta, got := make([]float64, len(r.Model.Weights)), epsilon*r.Objective
+				simd.AddScaled(theta, r.Model.Weights, epsilon)
 				want, _ := augmented(all, theta, l2, 1, epsilon)
-				got := epsilon * r.Objective
 				if name == "forest" && !near(got, want, 1e-6) || got < want*(1-1e-6) || r.Status != Converged {
 					t.Errorf("%s, ε = %g, %s: %s: L = %.9g, by enumeration %.9g", name, epsilon, method, r.Status, got, want)
 				}
 				margin, _ := augmented(all, theta, l2, 1, 0)
 				if name == "forest" && !(margin <= best+epsilon*entropy) {
-					t.Errorf("%s, ε = %g, %s: the margins are %.6g, want at most %.6g + %g", name, epsilon, method, margin, best,
-						epsilon*entropy)
+					t.Errorf("ε = %g, %s: margins are %.6g, want at most %.6g + %g", epsilon, method, margin, best, epsilon*entropy)
 				}
 			}
 		}

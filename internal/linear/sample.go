@@ -118,7 +118,7 @@ func SampleSize(m *crf.Model, span crf.Span) float64 {
 }
 
 // Measure writes H, without a regulariser, into dst [size*size], row-major, of which only the lower triangle counts.
-// squares [types][features] are Σ f²/ρ of all types, nodes' before edges'. The damping is that of the messages of stars.
+// squares [types][features] are Σ f²/ρ of all types, nodes' before edges'. The damping is of the messages of stars.
 func (c *Sample) Measure(dst []float64, squares [][]float64, damping float64) error {
 	if c.sum == nil {
 		c.sum = NewStars(c.model, c.lo, c.hi, c.threads)
