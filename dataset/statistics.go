@@ -48,7 +48,7 @@ type statistics struct {
 }
 
 // readMeans takes the means of nodes and edges. A node is of as many observations as its weight says, if it has one.
-// Its label is the state that it has most often, which weighs as much as there are observations of edges, in the median.
+// Its label is the state that it has most often, and weighs as much as there are observations of edges, in the median.
 func (in *npzInstance) readMeans() {
 	tables := in.arrays[edgeMeansArray]
 	if tables.Shape == nil {
