@@ -118,7 +118,7 @@ func (f *trainFlags) registerModel(fl *pflag.FlagSet) {
 		"how much labels of a state count: balanced, STATE=WEIGHT,... or JSON; others 1")
 	fl.StringVar(&o.Loss, "loss", "", "hamming: learn for labels, a wrong one of which costs 1, not the likelihood")
 	fl.Float64Var(&o.Epsilon, "epsilon", 0, "with --loss, weight of entropies, from 1 towards 0, where margins "+
-		"are largest (default 1); weights and l2 are over it")
+		"are largest (default 1); weights are over it, l2 times it")
 }
 
 // registerLoop adds the options of how: steps, blocks, threads and memory.

@@ -170,6 +170,8 @@ func (o *Options) validateLoss() error {
 	switch {
 	case o.Loss == "" && o.Epsilon != 0:
 		return usagef("{epsilon} goes with {loss=hamming}; without a loss {prior} is the scale of the weights")
+	case o.Epsilon > 1:
+		return usagef("{epsilon} %v: want a number above 0, at most 1", o.Epsilon)
 	case o.Loss != "" && (o.Method.Local() || o.ClassWeights != "" || o.Physics != ""):
 		return usagef("{loss} goes with a {method} of messages: auto, bbpl, inner-dual or full; and with neither " +
 			"{class-weights} nor {model}")
