@@ -302,9 +302,6 @@ func (f *trainFlags) checked(cmd *cobra.Command, data []string) (o job.Options, 
 	if o.ClassWeights == "" && cmd.Flags().Changed("class-weights") {
 		return o, usagef("{class-weights} \"\": want balanced, or STATE=WEIGHT,…; leave the option out for equal weights")
 	}
-	if o.WriteProof && !f.checkpoint {
-		return o, usagef("{proof} is written with checkpoints: leave {checkpoint!--checkpoint=false} out")
-	}
 	for _, name := range []string{"method", "counting", "step", "order", "edges"} {
 		if cmd.Flags().Lookup(name).Value.String() == "" {
 			return o, usagef("{%s} \"\": want a value{!; leave the option out for the default}", name)
