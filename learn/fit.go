@@ -344,5 +344,5 @@ func (l *learner) finish(status Status) (*Result, error) {
 					first, l.remedy())}
 		}
 	}
-	return r, nil
+	return r, l.writeProof(r)
 }

@@ -171,6 +171,10 @@ type Settings struct {
 	CheckpointEvery time.Duration
 	// CheckpointNow is asked at pass ends: true makes a checkpoint before it is due. nil: never.
 	CheckpointNow func() bool
+	// ProofFile, not empty, is where a run of one process that ends Checked writes what proves Result.Suboptimality: of
+	// each instance, named x, log-messages x.messages and log-beliefs x.beliefs, and counting numbers x.node, x.edge and
+	// x.split, none where all x.node ≥ 0. With these, model and data python/examples/verify.py finds both bounds anew.
+	ProofFile string
 	// Resume is a state to go on from, of the same problem and of settings that agree in what decides the course of a run;
 	// else the error is ErrState. nil: start afresh.
 	Resume *State
@@ -264,8 +268,8 @@ func (s *Settings) validateAlone(p *Problem) error {
 		return violated("0 ≤ L2 < ∞, got %v", p.L2)
 	case !slices.Contains(Methods, s.Method):
 		return violated("Method is one of %q, got %q", Methods, s.Method)
-	case s.team.Size() > 1 && s.Method.Local():
-		return violated("Group is one process with Method %q", s.Method)
+	case (s.team.Size() > 1 || s.ProofFile != "") && s.Method.Local():
+		return violated("Group is one process, and ProofFile empty, with Method %q", s.Method)
 	case memory.ThreadsProblem(s.Threads) != "":
 		return violated("Threads is %d: %s", s.Threads, memory.ThreadsProblem(s.Threads))
 	case p.Statistics != nil && s.Method.Local() && s.Method != Exact:

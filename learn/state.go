@@ -15,20 +15,19 @@ type State struct {
 	Iteration int // the last that was recorded; −1: not even the check of the start was
 
 	saved runstate.State
-	run   *learner // that has it
 }
 
 // WriteFile writes the state as a safetensors file, whole or not at all: a file of that
 // name stays until the new one is on the disk. A state that was read is in its file already, and refused.
 func (s *State) WriteFile(path string) error { return s.saved.WriteFile(path) }
 
-// WriteProof writes what proves Result.Suboptimality of the state's weights, as a safetensors file: of each
-// instance, named x, log-messages x.messages and log-beliefs x.beliefs, as bp.State has them, and counting numbers
-// x.node, x.edge and x.split, none where all x.node ≥ 0. A program needs these, the model and the data to find both
-// bounds anew, as python/examples/verify.py does.
-func (s *State) WriteProof(path string) error {
+// writeProof writes Settings.ProofFile: log-messages and log-beliefs are as bp.State has them.
+func (l *learner) writeProof(r *Result) error {
+	if l.settings.ProofFile == "" || !r.Checked {
+		return nil
+	}
 	var tensors []safetensors.Tensor
-	for _, u := range s.run.units {
+	for _, u := range l.units {
 		c := u.net.Counting
 		for _, of := range []struct {
 			name   string
@@ -38,8 +37,7 @@ func (s *State) WriteProof(path string) error {
 			tensors = append(tensors, safetensors.New(u.in.Name+"."+of.name, []int{len(of.values)}, of.values))
 		}
 	}
-	p := s.run.problem
-	return safetensors.WriteFile(path, map[string]string{"l2": fmt.Sprint(p.L2), "loss": fmt.Sprint(p.Loss)}, tensors)
+	return safetensors.WriteFile(l.settings.ProofFile, nil, tensors)
 }
 
 // ReadState reads what State.WriteFile has written, and checks that it is whole. Fit reads
@@ -60,11 +58,7 @@ func (l *learner) snapshot() (*State, error) {
 		return nil, err
 	}
 	arrays := append(l.arrays(), partArrays(0, r.lengths, r.ask)...)
-	s, err := l.state(l.identify(), random, l.settings.Step.State(), arrays)
-	if err == nil {
-		s.run = l
-	}
-	return s, err
+	return l.state(l.identify(), random, l.settings.Step.State(), arrays)
 }
 
 // arrays lists the slices of the state that are the same in all processes, in a fixed order.

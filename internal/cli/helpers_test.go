@@ -303,6 +303,7 @@ type trainResult struct {
 	Convex        bool               `json:"convex"`
 	BPConverged   bool               `json:"bp_converged"`
 	ThetaNorm     float64            `json:"theta_norm"`
+	WeightsWithin float64            `json:"weights_within"`
 	ThetaSHA256   string             `json:"theta_sha256"`
 	PeakBytes     int64              `json:"peak_bytes"`
 	Eval          map[string]float64 `json:"eval"`

@@ -17,6 +17,7 @@ import (
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/job"
 	arrayfile "github.com/blockbp/blockbp/internal/npy"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/mrf"
 )
@@ -360,9 +361,10 @@ func TestWeightsOfStatistics(t *testing.T) {
 	t.Parallel()
 	dir, table, of := t.TempDir(), []float64{0.25, 0.15, 0.15, 0.45}, []float64{1, 500, 1}
 	path, out := filepath.Join(dir, "means.npz"), filepath.Join(dir, "run")
+	tables := slices.Repeat(table, 3)
 	write := func(more ...arrayfile.Array) {
 		oracle.OK(t, arrayfile.WriteArchive(path, append(more, arrayfile.ArrayOf("edges", []int32{0, 1, 1, 2, 2, 3}, 3, 2),
-			arrayfile.ArrayOf("edge_means", slices.Repeat(table, 3), 3, 2, 2), arrayfile.ArrayOf("directed", []int32{1}))...))
+			arrayfile.ArrayOf("edge_means", tables, 3, 2, 2), arrayfile.ArrayOf("directed", []int32{1}))...))
 	}
 	train := []string{"train", "--statistics", path, "--model", "potts", "--tol", "1e-9", "-q", "--force", "-o", out}
 	weights := []float64{30, 0, 2, 700}
@@ -391,6 +393,16 @@ func TestWeightsOfStatistics(t *testing.T) {
 		for e, p := range edges {
 			check(p, table, of[e])
 		}
+	}
+	copy(tables, []float64{0.4, 0, 0, 0.6})
+	write(arrayfile.ArrayOf("edge_weights", []float64{1e4, 1, 1}, 3))
+	mustRun(t, append(train, "--method", "exact")...)
+	best := oracle.Must(job.LoadModel(out))(t).Model.Weights
+	var found trainResult
+	mustRun(t, append(train, "--method", "exact", "--max-passes", "40", "--json")...).json(t, &found)
+	far := numeric.RelativeDistance(oracle.Must(job.LoadModel(out))(t).Model.Weights, best) * numeric.Norm(best)
+	if !(far < found.WeightsWithin && found.WeightsWithin < 1000*far) {
+		t.Errorf("the weights are %v from the optimum, said to be within %v", far, found.WeightsWithin)
 	}
 	write(arrayfile.ArrayOf("node_weights", []float64{1, 1, 1, 1}, 4))
 	run(t, train...).wantFailure(t, 3, "there are no node_means")

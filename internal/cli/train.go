@@ -118,7 +118,7 @@ func (f *trainFlags) registerModel(fl *pflag.FlagSet) {
 		"how much labels of a state count: balanced, STATE=WEIGHT,... or JSON; others 1")
 	fl.StringVar(&o.Loss, "loss", "", "hamming: learn for labels, a wrong one of which costs 1, not the likelihood")
 	fl.Float64Var(&o.Epsilon, "epsilon", 0, "with --loss, weight of entropies, from 1 towards 0, where margins "+
-		"are largest (default 1); weights and l2 are over it")
+		"are largest (default 1); weights are over it, l2 times it")
 }
 
 // registerLoop adds the options of how: steps, blocks, threads and memory.
@@ -301,9 +301,6 @@ func (f *trainFlags) checked(cmd *cobra.Command, data []string) (o job.Options, 
 	}
 	if o.ClassWeights == "" && cmd.Flags().Changed("class-weights") {
 		return o, usagef("{class-weights} \"\": want balanced, or STATE=WEIGHT,…; leave the option out for equal weights")
-	}
-	if o.WriteProof && !f.checkpoint {
-		return o, usagef("{proof} is written with checkpoints: leave {checkpoint!--checkpoint=false} out")
 	}
 	for _, name := range []string{"method", "counting", "step", "order", "edges"} {
 		if cmd.Flags().Lookup(name).Value.String() == "" {

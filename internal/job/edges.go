@@ -69,9 +69,9 @@ func (r edgeRule) makes() bool {
 // validateEdges refuses rules for edges beside what needs edges that are learned.
 func (o *Options) validateEdges() error {
 	rule, err := parseEdges(o.Edges)
-	if err == nil && rule.makes() && (o.NoEdges || o.Physics != "" || o.Errors != errorsNone) {
-		err = usagef("{edges=%s} goes with none of {no-edges}, {model} and {errors}: weights of edges are made by a rule, "+
-			"not learned", o.Edges)
+	if err == nil && rule.makes() && (o.NoEdges || o.Physics != "" || o.WriteProof || o.Errors != errorsNone) {
+		err = usagef("{edges=%s} goes with none of {no-edges}, {model}, {proof} and {errors}: a rule makes weights of "+
+			"edges, which are not learned", o.Edges)
 	}
 	return err
 }

@@ -28,6 +28,9 @@ func (r *run) fit(ctx context.Context) (*learn.Result, times, error) {
 	if r.folder != nil && !r.folder.NoCheckpoint {
 		s.Checkpoint, s.CheckpointNow = r.checkpoint, r.watch.SaveNow
 	}
+	if r.folder != nil && r.p.Options.WriteProof {
+		s.ProofFile = r.files.Path(proofFile)
+	}
 	if len(r.p.Evaluations) > 0 { // the final evaluation counts
 		s.MaxTime -= time.Duration(evaluationShare * float64(s.MaxTime))
 	}
@@ -51,6 +54,9 @@ func (r *run) fit(ctx context.Context) (*learn.Result, times, error) {
 		return nil, took, err
 	}
 	r.p.tell(r.watch, resultNotes(fitted)...)
+	if r.p.Options.WriteProof && math.IsNaN(fitted.Suboptimality) {
+		r.p.tell(r.watch, "{proof}: nothing is proved of these weights: no bound is known, or no check of them has ended")
+	}
 	took.earlier = max(0, fitted.Seconds-time.Since(started).Seconds())
 	return fitted, took, nil
 }
@@ -158,9 +164,6 @@ func (r *run) checkpoint(s *learn.State) error {
 	err := os.MkdirAll(filepath.Dir(path), 0o777)
 	if err == nil {
 		err = s.WriteFile(path)
-	}
-	if err == nil && r.p.Options.WriteProof {
-		err = s.WriteProof(r.files.Path(proofFile))
 	}
 	if err != nil {
 		const advice = "resume the run: the checkpoint before, if there was one, is unchanged"

@@ -2,6 +2,7 @@ package job
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -125,6 +126,9 @@ func TestWeightsWithin(t *testing.T) {
 	}
 	if tight < 0.5 {
 		t.Errorf("the optimum is at most %g of the radius away", tight)
+	}
+	if rows := fmt.Sprint(train(t, Options{}, Task{Set: set}, nil).Summary.Rows()); !strings.Contains(rows, "; standardised weights within") {
+		t.Errorf("of which weights the radius is, is not told: %s", rows)
 	}
 }
 

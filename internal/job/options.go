@@ -82,7 +82,7 @@ type Options struct {
 
 	EarlyStop string // METRIC@NAME[:PATIENCE]
 
-	// WriteProof writes, with checkpoints, what another program needs to prove the suboptimality: see learn.State.
+	// WriteProof writes what another program needs to prove the suboptimality: see learn.Settings.ProofFile.
 	WriteProof bool
 
 	asked *Options // as they were given; nil: these are not resolved
@@ -168,8 +168,8 @@ func (o *Options) epsilon() float64 { return cmp.Or(o.Epsilon, 1) }
 // validateLoss refuses what has no margins.
 func (o *Options) validateLoss() error {
 	switch {
-	case o.Loss == "" && o.Epsilon != 0:
-		return usagef("{epsilon} goes with {loss=hamming}; without a loss {prior} is the scale of the weights")
+	case o.Loss == "" && o.Epsilon != 0 || o.Epsilon > 1:
+		return usagef("{epsilon} is at most 1, with {loss=hamming}; without a loss {prior} is the scale of the weights")
 	case o.Loss != "" && (o.Method.Local() || o.ClassWeights != "" || o.Physics != ""):
 		return usagef("{loss} goes with a {method} of messages: auto, bbpl, inner-dual or full; and with neither " +
 			"{class-weights} nor {model}")
@@ -230,9 +230,9 @@ func (o *Options) validate() error {
 		}
 	}
 	switch {
-	case o.WriteProof && (o.Standardise || o.Method.Local()):
-		return usagef("{proof} is of weights for features as they are, and of messages: give " +
-			"{standardise!--standardise=false}, and a {method} such as bbpl")
+	case o.WriteProof && (o.Standardise || o.Method.Local() || o.NoEdges || o.ClassWeights != "" || o.NoL2):
+		return usagef("{proof} is of edges, messages, and features as they are: give {standardise!--standardise=false}, a " +
+			"{method} such as bbpl, and none of {no-edges}, {class-weights} and {l2=0}")
 	case o.Prior != 0 && o.givesL2():
 		return usagef("{prior} and {l2} are two ways to say one thing: l2 = 1/(N prior²), N being the number of samples; " +
 			"give one of them")

@@ -122,6 +122,7 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 	for _, step := range []func() error{
 		func() (err error) { p.Problem, err = o.problem(ctx, &t, p.space); return err },
 		func() error { p.said = append(p.said, p.openEdges()); return p.makeEdges() },
+		p.suits,
 		func() error { return p.standardise(ctx) },
 		p.deal,
 		func() error {
@@ -317,6 +318,23 @@ func CheckTraining(ctx context.Context, set *dataset.Set, allowed int64) (notes 
 		return nil, nil // nothing can be learned from them, such as data without labels
 	}
 	return noOptimum(p.Problem), nil
+}
+
+// suits refuses data that neither a loss nor a proof is of, before anything is chosen by them.
+func (p *Prepared) suits() error {
+	o, names := &p.Options, map[string]bool{}
+	for i, in := range p.Problem.Data {
+		for k, labels := range in.Samples() {
+			if (o.Loss != "" || o.WriteProof) && slices.Contains(labels, crf.Unobserved) || o.Loss != "" && k > 0 {
+				return dataf("instance %d (%s) has hidden labels or several samples, of which {loss} and {proof} are not: "+
+					"label all nodes once, or leave the option out", i, in.Name)
+			}
+		}
+		if names[in.Name] = true; len(names) <= i && o.WriteProof {
+			return dataf("two instances are named %s, and {proof} tells them by their names: rename one", in.Name)
+		}
+	}
+	return nil
 }
 
 // choose decides on the method, where that is left to the data.

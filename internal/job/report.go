@@ -133,7 +133,10 @@ func (s *Summary) verdict() string {
 
 // Rows say how a training went, for a table of names and values.
 func (s *Summary) Rows() [][]string {
-	choice := ""
+	choice, scale := "", ""
+	if s.Standardised {
+		scale = "standardised "
+	}
 	if s.Choice != nil {
 		choice = fmt.Sprintf("choice %.2f, ", s.Choice.Seconds)
 	}
@@ -144,7 +147,7 @@ func (s *Summary) Rows() [][]string {
 		{"objective", Known("%.10g", s.Objective) + s.ObjectiveNote()},
 		{"gradient norm", Known("%.3g", s.GradNorm)},
 		{"suboptimality", Known("at most %.3g", s.Suboptimality) +
-			strings.TrimPrefix(Known("; weights within %.2g of the optimum's", s.WeightsWithin), unknown)},
+			strings.TrimPrefix(Known("; "+scale+"weights within %.2g of the optimum's", s.WeightsWithin), unknown)},
 		{"iterations", strconv.Itoa(s.Iterations)},
 		{"passes", s.PassesText()},
 		{"seconds", fmt.Sprintf("%.2f, of which %straining %.2f (checks %.2f), evaluation %.2f",

@@ -160,7 +160,7 @@ func (c *selection) try(ctx context.Context, of Candidate) (*trial, error) {
 // without them first.
 func (c *selection) learn(ctx context.Context, of Candidate) (models []*crf.Model, err error) {
 	o := c.p.Options
-	o.Prior = cmp.Or(of.Prior, o.Prior)
+	o.Prior, o.Epsilon = cmp.Or(of.Prior, o.Prior), 0 // nodes by themselves are learned by likelihood
 	if models = c.nodes[o.Prior]; models == nil {
 		zero, err := crf.NewModel(c.p.Problem.Model.Schema)
 		if err != nil {
@@ -188,7 +188,7 @@ func (c *selection) fit(ctx context.Context, o *Options, s learn.Settings, from 
 		own, problem := s, c.p.Problem
 		problem.Data, problem.Model = c.folds[k].data, from[k]
 		if alone {
-			problem.Counting = nil
+			problem.Counting, problem.Loss = nil, 0
 			problem.Data, err = onlyNodes(problem.Data)
 		} else if own.Step, err = learn.ParseStep(o.Step); o.MaxTime > 0 { // a rule of steps is of one run
 			own.MaxTime = max(time.Millisecond, c.left(len(c.folds)-k)) // an equal part, and a first candidate in any case

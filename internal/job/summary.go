@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -61,8 +62,8 @@ type Summary struct {
 	Residual           runfolder.Float `json:"bp_residual"`
 	InferenceConverged bool            `json:"bp_converged"`
 	Gap                runfolder.Float `json:"gap"`
-	// WeightsWithin is the radius of a ball around the weights, as they were learned, that has those of the optimum: L is
-	// at least as convex as (l2/2)‖θ̃‖².
+	// WeightsWithin is the radius of a ball around the weights, as they were learned if Standardised, else as they are,
+	// that has those of the optimum: L is at least as convex as (l2/2)‖θ̃‖².
 	WeightsWithin runfolder.Float            `json:"weights_within"`
 	StateBytes    int64                      `json:"state_bytes"`
 	PeakBytes     int64                      `json:"peak_bytes"`
@@ -108,6 +109,9 @@ func (r *run) summarise(result *Result, took times) *Summary {
 		Model: result.Model.Path, Notes: append(option.Notes{}, r.p.Notes...), Prior: unknown,
 		Choice: r.p.choice, Selection: r.p.Selection,
 		WeightsWithin: runfolder.Float(math.Sqrt(2 * f.Suboptimality / r.p.Problem.L2)),
+	}
+	if counts := r.p.Set.MeansWeights; counts != nil { // θ is at most so much further away: see standardise
+		s.WeightsWithin *= runfolder.Float(math.Sqrt(slices.Max(counts)))
 	}
 	if prior := r.p.Options.Prior; prior != 0 {
 		s.Prior = runfolder.Float(prior)

@@ -3,9 +3,10 @@
     blockbp train DATA -o RUN --standardise=false --proof
     python verify.py RUN DATA
 
-DATA are .npz files of dense features with one type of nodes and of edges, all labels known; RUN has model.safetensors
-and proof.safetensors. The messages in it are any numbers: whatever they are, the upper bound holds if the counting
-numbers are convex, which is looked at first, and so does the lower bound, of beliefs that are made consistent here.
+DATA are .npz files of dense features with one type of nodes and of edges, all labels known, each counted once; RUN has
+model.safetensors, result.json, config.json, and proof.safetensors. The messages in it are any numbers: whatever they
+are, the upper bound holds if the counting numbers, which are the run's, are convex, which is looked at first, and so
+does the lower bound, of beliefs that are made consistent here. What cannot be proved ends the program with a reason.
 """
 
 import json
@@ -13,6 +14,14 @@ import pathlib
 import sys
 
 import numpy as np
+
+ARRAYS = {"edges", "labels", "states", "directed", "node_features", "edge_features"}
+
+
+def demand(true, otherwise):
+    """End the program, also under python -O, unless something is true."""
+    if not true:
+        raise SystemExit(f"nothing is proved: {otherwise}")
 
 
 def tensors(path):
@@ -23,7 +32,7 @@ def tensors(path):
     metadata = header.pop("__metadata__", {})
     arrays = {}
     for name, t in header.items():
-        assert t["dtype"] == "F64", name
+        demand(t["dtype"] == "F64", f"{path}: {name} is not of float64")
         first, end = t["data_offsets"]
         arrays[name] = np.frombuffer(raw[start + first : start + end], "<f8").reshape(t["shape"])
     return arrays, metadata
@@ -51,7 +60,7 @@ def consistent(pair, rows, columns):
 def with_bias(x, columns, rows):
     """Return features with a constant behind them, where weights have one more."""
     x = np.empty((rows, 0)) if x is None else x
-    assert columns - x.shape[1] in (0, 1), "the weights are of other features"
+    demand(columns - x.shape[1] in (0, 1) and len(x) == rows, "the weights are of other features")
     return np.hstack([x, np.ones((rows, columns - x.shape[1]))])
 
 
@@ -61,7 +70,7 @@ def bounds(data, node_weights, edge_weights, proof, loss):
     f = with_bias(data.get("node_features"), node_weights.shape[-1], int(data["labels"].shape[-1]))
     g = with_bias(data.get("edge_features"), edge_weights.shape[-1], len(u))
     labels = np.atleast_2d(data["labels"])
-    assert (labels >= 0).all() and not (loss and len(labels) > 1), "labels are hidden"
+    demand((labels >= 0).all() and not (loss and len(labels) > 1), "labels are hidden")
     (n, k), m, at = (len(f), len(node_weights)), len(u), np.arange(len(f))
     c_node, c_edge = proof["node"], proof["edge"]
     split = proof["split"].reshape(-1, 2) * (1 - 1e-12) if proof["split"].size else np.zeros((m, 2))  # at v, at u
@@ -69,7 +78,8 @@ def bounds(data, node_weights, edge_weights, proof, loss):
 
     # Convex: c_uv H(uv) − Σ h H(s) is a sum of conditional entropies where h ≥ 0 and c_uv ≥ Σ h, and the rest of c_s ≥ 0.
     rest = c_node + np.bincount(v, split[:, 0], n) + np.bincount(u, split[:, 1], n)
-    assert (split >= 0).all() and (split.sum(1) <= c_edge).all() and (rest >= -1e-9).all(), "not provably convex"
+    convex = (split >= 0).all() and (split.sum(1) <= c_edge).all() and (rest >= -1e-9).all()
+    demand(convex, "the counting numbers are not provably convex")
     rest = np.maximum(rest, 0)  # more entropy is a looser upper bound
 
     theta, pair = f @ node_weights.T, np.einsum("ijf,ef->eij", edge_weights, g)
@@ -102,16 +112,28 @@ def main(run, folder):
     """Print the bounds, and return how far the objective is above the smallest at most."""
     run, folder = pathlib.Path(run), pathlib.Path(folder)
     weights, metadata = tensors(run / "model.safetensors")
-    proof, settings = tensors(run / "proof.safetensors")
-    l2, loss = float(settings["l2"]), float(settings["loss"])
+    proof, _ = tensors(run / "proof.safetensors")
+    result, options = (json.loads((run / f"{name}.json").read_text("utf-8")) for name in ("result", "config"))
+    options = {name: option["value"] for name, option in options["options"].items()}
+    l2, objective = result["l2"], result["objective"]
+    loss = 1 / (options["epsilon"] or 1) if options["loss"] else 0
+    demand(l2 and objective is not None and result["suboptimality"] is not None, "the run knows of no bound itself")
+    demand(not result["standardised"], "the weights were learned for standardised features")
+    demand(not options["class-weights"] and not options["no-edges"], "it is of another objective")
+    schema = json.loads(metadata["schema"])
+    types = schema["node_types"] + schema["edge_types"]
+    demand(len(schema["node_types"]) == len(schema["edge_types"]) == 1, "there are several types of nodes or edges")
+    demand(not any(t.get("copies") or t.get("forbidden") for t in types), "states are forbidden, or weights untied")
     (node,) = (w for name, w in weights.items() if name.startswith("node."))
     (edge,) = (w for name, w in weights.items() if name.startswith("edge."))
-    schema = json.loads(metadata["schema"])
-    parts = ("messages", "beliefs", "node", "edge", "split")
-    found = [
-        bounds(dict(np.load(path)), node, edge, {key: proof[f"{path.stem}.{key}"] for key in parts}, loss)
-        for path in sorted(folder.glob("*.npz"))
-    ]
+    parts, found, names = ("messages", "beliefs", "node", "edge", "split"), [], set()
+    for path in sorted(folder.glob("*.npz")):
+        data = dict(np.load(path))
+        demand(set(data) <= ARRAYS, f"{path}: {sorted(set(data) - ARRAYS)} would count in the objective")
+        names |= {f"{path.stem}.{key}" for key in parts}
+        demand(names <= set(proof), f"{path} is not of the run")
+        found.append(bounds(data, node, edge, {key: proof[f"{path.stem}.{key}"] for key in parts}, loss))
+    demand(found and names == set(proof), f"{folder} has not all data of the run")
     samples = sum(x[4] for x in found)
     mean = lambda i: sum(x[i] * x[4] for x in found) / samples  # noqa: E731
     node_rest, edge_rest = mean(2), mean(3)
@@ -120,6 +142,8 @@ def main(run, folder):
     upper = mean(0) + l2 / 2 * ((node**2).sum() + (edge**2).sum())
     lower = mean(1) - ((node_rest**2).sum() + (edge_rest**2).sum()) / (2 * l2)
     gap = upper - lower
+    demand(np.isfinite(gap), "a bound is no finite number")
+    demand(lower <= objective + 1e-9 * (1 + abs(objective)), "the proof is of another objective than the run's")
     print(f"the objective is at most {upper:.10g}, the smallest at least {lower:.10g}: {gap:.3g} are left at most,")
     print(f"and the weights are within {np.sqrt(2 * max(gap, 0) / l2):.3g} of those of the optimum")
     return upper, lower

@@ -122,7 +122,7 @@ def test_verify(options: str, tmp_path: Path, command: Callable[..., str]) -> No
     assert upper == pytest.approx(said["objective"], rel=1e-9) and lower <= best <= upper + 1e-9
     assert upper - lower < 2 * said["suboptimality"] + 1e-6
     proof = tmp_path / "run" / "proof.safetensors"
-    raw = proof.read_bytes()
+    raw = whole = proof.read_bytes()
     start = 8 + int.from_bytes(raw[:8], "little")
     header = json.loads(raw[8:start])
     for name in ("a.messages", "b.beliefs"):
@@ -132,6 +132,19 @@ def test_verify(options: str, tmp_path: Path, command: Callable[..., str]) -> No
     proof.write_bytes(raw)
     looser, lowest = script["main"](tmp_path / "run", tmp_path / "data")
     assert looser > upper + 0.01 and lowest < lower - 0.01
+    for where, factor in {"edge": 1.01, "beliefs": np.nan}.items():
+        raw = whole
+        for name in ("a", "b"):
+            first, end = (start + x for x in header[f"{name}.{where}"]["data_offsets"])
+            raw = raw[:first] + (np.frombuffer(raw[first:end], "<f8") * factor).astype("<f8").tobytes() + raw[end:]
+        proof.write_bytes(raw)
+        with pytest.raises(SystemExit, match="nothing is proved"):
+            script["main"](tmp_path / "run", tmp_path / "data")
+    data = dict(np.load(tmp_path / "data" / "b.npz"))
+    for more in ({"weight": 2.0}, {"sample_weights": [3.0]}, {"labels": np.where(data["labels"] > 1, -1, data["labels"])}):
+        np.savez(tmp_path / "data" / "b.npz", **{**data, **more})
+        with pytest.raises(SystemExit, match="hidden|would count"):
+            script["main"](tmp_path / "run", tmp_path / "data")
 
 
 @pytest.mark.parametrize("more", [{}, {"train_mask": np.arange(6) < 3}])

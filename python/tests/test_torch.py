@@ -271,8 +271,12 @@ def test_models_go_both_ways(tmp_path: Path, command: Callable[..., str]) -> Non
         PairwiseCRF.from_blockbp(path)
 
 
-def test_other_models_are_refused(tmp_path: Path) -> None:
+def test_other_models_are_refused(tmp_path: Path, command: Callable[..., str]) -> None:
     """A model of what the layer has not is refused, and named."""
+    np.savez(tmp_path / "g.npz", edges=[[0, 1]], labels=[0, 1], states=2, directed=0)
+    command("train", "g.npz", "-o", "near", "--counting", "near-bethe", "-q", "--method", "full")
+    with pytest.raises(blockbp.BlockbpError, match="near-bethe.*use trw"):
+        PairwiseCRF.from_blockbp(tmp_path / "near" / "model.safetensors")
     blockbp.IsingModel().fit(np.random.default_rng(1).choice([-1, 1], (50, 3))).save(tmp_path / "m")
     with pytest.raises(blockbp.BlockbpError, match="m'.*does not have"):
         PairwiseCRF.from_blockbp(tmp_path / "m")
@@ -341,6 +345,7 @@ def test_truncated_with_strong_edges(dtype: torch.dtype) -> None:
             crf.weight[:, :, 0] = (400 if dtype == torch.float64 else 50) * torch.eye(3, dtype=kind)
         unary = torch.linspace(-1, 1, 36, dtype=torch.float64).reshape(12, 3).to(kind).requires_grad_()
         loss, _ = crf(unary, (3, 4), labels=torch.arange(12) % 3, loss="truncated")
+        assert loss == crf(unary, (3, 4), labels=torch.arange(12) % 3, loss="truncated", sweeps=5, tol=0)[0]
         found.append(torch.autograd.grad(loss, unary)[0].double())
     assert torch.allclose(found[0], found[1], rtol=1e-3, atol=1e-4)
 

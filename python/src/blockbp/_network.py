@@ -138,8 +138,8 @@ def infer(
         "auto" is "exact" where that takes about ten seconds at most, else "bp":
         ``details["marginals"]`` has the ``"method"``, and under ``"not_exact"`` the reason.
     counting : {"trw", "convex", "cover", "near-bethe", "bethe"}, optional
-        Counting numbers of "bp", for which they ask; "trw" without. All but "bethe",
-        which often is the closest, bound the partition function from above.
+        Counting numbers of "bp", for which they ask; "trw" without. "trw", "convex" and "cover"
+        bound the partition function from above; "bethe" often is the closest.
     evidence : dict of int to int, optional
         States of observed variables; by names where a file of the network has some.
     decode : {"auto", "exact", "trws"}, optional

@@ -90,15 +90,15 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Tensor, Tensor]:
         if len(nodes) != 1 or len(edges) != 1 or any(t.get("copies") or t.get("forbidden") for t in (*nodes, *edges)):
             raise ModelError(f"{os.fspath(path)!r} has several types, weights of its own for each node, or forbidden states, "
                              "which this layer does not have")
+        if model.counting == "near-bethe":
+            raise ModelError(f"{os.fspath(path)!r} has counting numbers near-bethe, which this layer has not: use trw")
         weights = {name: torch.from_numpy(values) for name, values in model.weights.items()}
-        counting: Any = model.counting
-        if "counting.node" in weights:
-            counting = (weights["counting.node"], weights["counting.edge"])
+        numbers = tuple(weights[name] for name in ("counting.node", "counting.edge") if name in weights)
         constant = model.recipe.get("edge_form") == "constant"
         options = {
             "states": len(nodes[0]["states"]),
             "edge_features": 0 if constant else edges[0]["features"],
-            "counting": counting,
+            "counting": numbers or model.counting,
             "directed": not edges[0].get("symmetric", False),
         }
         return options, weights["edge." + edges[0]["name"]], weights["node." + nodes[0]["name"]]

@@ -87,7 +87,7 @@ class PairwiseCRF(nn.Module):
         labels: Tensor | None = None,
         state: Tensor | None = None,
         *,
-        sweeps: int = 30,
+        sweeps: int | None = None,
         tol: float = 0.03,
         damp: float = 0.0,
         block: Tensor | None = None,
@@ -102,9 +102,8 @@ class PairwiseCRF(nn.Module):
         "bethe" or given and negative it is at least what it is when messages have settled, at any messages; with hidden
         labels it bounds nothing until then. Its gradient is beliefs less labels.
 
-        With loss="truncated" it is the sum of −log of the beliefs of the labels after all sweeps, such as 5, and
-        autograd goes through them: the loss of what prediction computes. It takes the memory of all sweeps, and is good
-        as a second stage, behind a training by likelihood.
+        With loss="truncated" it is the sum of −log of the beliefs of the labels after all sweeps, by default 5, not 30,
+        whatever tol is. Autograd goes through them, and keeps all. It is for a second stage, after one by likelihood.
 
         Parameters
         ----------
@@ -117,6 +116,7 @@ class PairwiseCRF(nn.Module):
         if loss not in ("likelihood", "truncated"):
             raise ValueError(f"loss={loss!r}: want 'likelihood' or 'truncated'")
         field = self._field(unary, graph, edge_x, through=loss == "truncated")
+        sweeps = sweeps if sweeps is not None else 5 if loss == "truncated" else 30
         truth = self._labels(labels, field)
         hidden = bool((truth < 0).any()) and loss == "likelihood"
         free, clamped = self._begin(state, field, hidden)
