@@ -52,20 +52,13 @@ func labellings(p Problem) (all [][]labelling) {
 // augmented is the objective with a loss, entropies counting ε times, by enumeration; of margins for ε = 0, with a
 // subgradient.
 func augmented(all [][]labelling, w []float64, l2, loss, epsilon float64) (value float64, slope []float64) {
-	slope = make([]float64, len(w))
-	for i, x := range w {
-		value += l2 / 2 * x * x
-		slope[i] = l2 * x
-	}
+	slope, value = make([]float64, len(w)), l2/2*simd.Dot(w, w)
+	simd.AddScaled(slope, w, l2)
 	for _, of := range all {
 		largest, at, sum := math.Inf(-1), 0, 0.0
 		score := make([]float64, len(of))
 		for i, x := range of {
-			score[i] = loss * x.wrong
-			for j, f := range x.features {
-				score[i] += w[j] * f
-			}
-			if score[i] > largest {
+			if score[i] = loss*x.wrong + simd.Dot(w, x.features); score[i] > largest {
 				largest, at = score[i], i
 			}
 		}
@@ -75,9 +68,7 @@ func augmented(all [][]labelling, w []float64, l2, loss, epsilon float64) (value
 		if value += largest / float64(len(all)); epsilon > 0 {
 			value += epsilon * math.Log(sum) / float64(len(all))
 		}
-		for j, f := range of[at].features {
-			slope[j] += f / float64(len(all))
-		}
+		simd.AddScaled(slope, of[at].features, 1/float64(len(all)))
 	}
 	return value, slope
 }
