@@ -172,7 +172,7 @@ func (a *auto) takeMeanBeliefs() {
 	}
 }
 
-// beginDescent starts it on the line from start, where F is value, to theta, to which visits have led, or not.
+// beginDescent starts descent on the line from start, where F is value, to theta, to which visits have led, or not.
 func (a *auto) beginDescent(theta, start []float64, value float64, fromVisits bool) {
 	a.curvature.Reset(1)
 	a.descent.begin(theta, start, value, fromVisits)
