@@ -152,6 +152,28 @@ func TestPredictJoint(t *testing.T) {
 	}
 }
 
+// TestPredictorInTurn: of a large picture, what a predictor inferred before with other settings changes no bit.
+func TestPredictorInTurn(t *testing.T) {
+	g, rng := must(graph.Grid(128, 128, graph.GridOptions{})), source(3)
+	model := must(crf.NewModel(crf.Homogeneous(crf.NumberedStates(2), 1, 1)))
+	copy(model.Weights, []float64{-1, 1, 1, 0, 0, 1})
+	x := make([]float64, g.NumNodes())
+	for s := range x {
+		x[s] = rng.NormFloat64()
+	}
+	in := must(crf.NewInstance(&model.Schema, crf.InstanceSpec{Graph: g,
+		NodeFeat: []crf.Features{must(crf.Dense(x, 1))}, EdgeFeat: []crf.Features{crf.Constant(g.NumEdges(), 1)}}))
+	kept := &Predictor{Model: model}
+	for i, c := range []Predictor{{Truncated: 2}, {}, {Counting: bethe}, {}, {Truncated: 2}} {
+		c.Model, c.Limits.MaxSweeps = model, 3
+		kept.Counting, kept.Limits, kept.Truncated = c.Counting, c.Limits, c.Truncated
+		got, want := must(kept.Predict(t.Context(), in, nil)), must(c.Predict(t.Context(), in, nil))
+		if !slices.Equal(got.Node, want.Node) {
+			t.Errorf("%d: beliefs are not those of a new predictor", i)
+		}
+	}
+}
+
 // TestLabelsOfTies: the smaller state wins.
 func TestLabelsOfTies(t *testing.T) {
 	model := must(crf.NewModel(crf.Homogeneous(crf.NumberedStates(3), 1, 0)))

@@ -131,11 +131,11 @@ func (p *Predictor) infer(ctx context.Context, in *crf.Instance, clamp []int32) 
 	if err != nil {
 		return nil, err
 	}
-	if p.whole == nil || p.whole.Graph != in.Graph { // pictures of one size share a graph
-		if numbers.Facts.Dual && p.Truncated == 0 && in.Graph.NumNodes() >= bp.ManyNodes {
-			p.whole = partition.Coloured(in.Graph) // where sweeps have momentum the order does not matter
-		} else {
-			p.whole = partition.Whole(in.Graph)
+	// Where sweeps have momentum the order does not matter. Pictures of one size share a graph.
+	coloured := numbers.Facts.Dual && p.Truncated == 0 && in.Graph.NumNodes() >= bp.ManyNodes
+	if p.whole == nil || p.whole.Graph != in.Graph || p.whole.Coloured != coloured {
+		if p.whole = partition.Whole(in.Graph); coloured {
+			p.whole = partition.Coloured(in.Graph)
 		}
 	}
 	whole := p.whole
