@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -162,6 +163,12 @@ func (l *npzLoader) learnSchema() {
 	// An edge without features would have no potential at all.
 	if r.NodeForm, r.EdgeForm = first.nodes.form(FormNone), first.edges.form(FormConstant); r.Untied {
 		r.NodeForm, r.EdgeForm = FormConstant, FormConstant
+	}
+	for _, in := range l.instances {
+		if !reflect.DeepEqual(in.samples, first.samples) {
+			l.failAt(in.File, "columns", "write all samples into one table, or give {states}; a table of edges is called "+
+				"NAME.edges.csv", "they, or their states, are not those of %s", first.File)
+		}
 	}
 	if first.samples != nil {
 		r.Columns, r.Pairs = first.samples.columns, first.samples.pairs

@@ -109,6 +109,10 @@ func TestSamplesMistakes(t *testing.T) {
 	wantError(t, err, `edges.csv:2:v: there is no node "z" in `)
 	_, err = Open(t.Context(), []string{writeText(t, "x.fasta", ">x\nACD\n>y\nACD\n")}, Options{})
 	wantError(t, err, "it is an alignment of sequences, which is not read; learn its couplings by")
+	for _, other := range []string{"a,b\nx,x\nz,z\n", "a,c\nx,x\ny,y\n", "u,v\na,b\nb,c\n"} {
+		_, err = Open(t.Context(), []string{writeText(t, "s.csv", "a,b\nx,x\ny,y\n"), writeText(t, "t.csv", other)}, Options{Untied: true})
+		wantError(t, err, "t.csv:columns: they, or their states, are not those of ")
+	}
 	o := ising
 	o.SampleWeights = "w"
 	_, err = Open(t.Context(), []string{writeText(t, "s.csv", "a,b\n0,1\n1,0\n")}, o)
