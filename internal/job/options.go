@@ -125,7 +125,7 @@ func (o Options) withDefaults() (Options, error) {
 		cmp.Or(o.Counting, autoCounting)
 	o.Edges, o.Scale = cmp.Or(o.Edges, edgesAuto), cmp.Or(o.Scale, scaleAuto)
 	o.Step, o.Threads = cmp.Or(o.Step, autoStep), cmp.Or(o.Threads, runtime.GOMAXPROCS(0))
-	if o.Standardise = o.standardises(); o.Prior == 0 && !o.givesL2() {
+	if o.Standardise = !o.NoStandardise && (o.Standardise || !o.givesL2()); o.Prior == 0 && !o.givesL2() {
 		o.Prior = 1
 	}
 	var err error
@@ -145,11 +145,6 @@ func (o Options) withDefaults() (Options, error) {
 
 // givesL2 reports whether l2 is given in the place of a prior.
 func (o *Options) givesL2() bool { return o.L2 != 0 || o.NoL2 }
-
-// standardises reports whether features are put on one scale.
-func (o *Options) standardises() bool {
-	return !o.NoStandardise && (o.Standardise || !o.givesL2())
-}
 
 // l2 is that of the objective, for N samples.
 func (o *Options) l2(samples float64) float64 {
