@@ -116,6 +116,8 @@ def test_verify(options: str, tmp_path: Path, command: Callable[..., str]) -> No
         )
     train = ["train", "data", "--standardise=false", "--gap", "1e-4", *options.split()]
     said = json.loads(command(*train, "-o", "run", "--proof", "--json"))
+    assert said["l2"] == pytest.approx((0.3 if "0.3" in options else 1) / 2)
+    assert ("no probabilities" in str(said["notes"])) == ("--loss" in options)
     best = json.loads(command(*train, "-o", "best", "--gap", "1e-9", "--json"))["objective"]
     script = runpy.run_path(str(EXAMPLES / "verify.py"))
     upper, lower = script["main"](tmp_path / "run", tmp_path / "data")
