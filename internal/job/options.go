@@ -225,9 +225,9 @@ func (o *Options) validate() error {
 		}
 	}
 	switch {
-	case o.WriteProof && (o.Standardise || o.Method.Local() || o.NoEdges || o.ClassWeights != "" || o.NoL2):
+	case o.WriteProof && (o.Standardise || o.Method.Local() || o.NoEdges || o.ClassWeights+o.Physics != "" || o.NoL2):
 		return usagef("{proof} is of edges, messages, and features as they are: give {standardise!--standardise=false}, a " +
-			"{method} such as bbpl, and none of {no-edges}, {class-weights} and {l2=0}")
+			"{method} such as bbpl, and none of {model}, {no-edges}, {class-weights} and {l2=0}")
 	case o.Prior != 0 && o.givesL2():
 		return usagef("{prior} and {l2} are two ways to say one thing: l2 = 1/(N prior²), N being the number of samples; " +
 			"give one of them")
