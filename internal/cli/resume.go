@@ -125,8 +125,9 @@ func (f *trainFlags) record(folder *job.Folder, data []string, task *job.Task) (
 	}
 	for name, path := range map[string]string{"list": f.data.List, "features": f.data.FeatureDir,
 		"labels": f.data.LabelDir, "superpixels": f.data.Superpixels} {
-		if path != "" {
-			put(name, absolute(dataset.ListPath(data[0], path)))
+		// The name of a folder may be one inside of each folder of data.
+		if there := dataset.ListPath(data[0], path); path != "" && (there == path || name == "list") {
+			put(name, absolute(there))
 		}
 	}
 	folder.NoCheckpoint, folder.NoReport, folder.NoPlots = !f.checkpoint, !f.report, !f.plots
