@@ -125,8 +125,7 @@ func (f *trainFlags) record(folder *job.Folder, data []string, task *job.Task) (
 	}
 	for name, path := range map[string]string{"list": f.data.List, "features": f.data.FeatureDir,
 		"labels": f.data.LabelDir, "superpixels": f.data.Superpixels} {
-		// The name of a folder may be one inside of each folder of data.
-		if there := dataset.ListPath(data[0], path); path != "" && (there == path || name == "list") {
+		if there := dataset.ListPath(data[0], path); path != "" && (there == path || name == "list") { // else inside of DATA
 			put(name, absolute(there))
 		}
 	}
