@@ -160,7 +160,7 @@ func TestEdgeOptionsRefuse(t *testing.T) {
 		want string
 	}{
 		{Options{Edges: "contrasts"}, `did you mean "contrast"?`},
-		{Options{Edges: EdgesContrast, Bins: 4}, "Bins: it goes with dataset.Options.Edges"},
+		{Options{Edges: edgesContrast, Bins: 4}, "Bins: it goes with dataset.Options.Edges"},
 	} {
 		refuses(t, folder, c.o, c.want)
 	}

@@ -172,7 +172,7 @@ func (l *imageLoader) chooseBins() {
 	switch {
 	case l.o.Superpixels != "":
 		r.Superpixels = &superpixelRecipe{Scales: scalesFor(l.meanDifference())}
-	case l.o.Edges != EdgesBins && l.o.Bins == 0:
+	case l.o.Edges != edgesBins && l.o.Bins == 0:
 		r.Edges = &edgeRecipe{[1]int{1}, [1]contrast{newContrast(l.meanDifference())}}
 	default:
 		r.BinEdges = binEdges(sampleDistances(l.images), wanted)

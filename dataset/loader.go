@@ -166,7 +166,7 @@ func (l *loader) compareNames() {
 		compare("node_features", of, m.node(a).Features, given)
 	}
 	for b, t := range s.EdgeTypes {
-		if edges = append(edges, t.Name); recipe.EdgeForm == FormDense {
+		if edges = append(edges, t.Name); recipe.EdgeForm == formDense {
 			compare("edge_features", fmt.Sprintf(" for edge type %q", t.Name), m.edge(b).Features, t.FeatureNames)
 		}
 	}

@@ -101,7 +101,7 @@ func TestNPZFromNumPy(t *testing.T) {
 	if got := row(in.EdgeFeatures(0), 2); !slices.Equal(got, []float64{0, 0, 1}) {
 		t.Errorf("bin of edge 2 is %v", got)
 	}
-	if set.Recipe.EdgeForm != FormBins || len(set.Warnings) != 2 || set.Instances[1].Graph != in.Graph {
+	if set.Recipe.EdgeForm != formBins || len(set.Warnings) != 2 || set.Instances[1].Graph != in.Graph {
 		t.Errorf("recipe %+v, warnings %q", set.Recipe, set.Warnings)
 	}
 }
@@ -192,7 +192,7 @@ func TestNPZUntied(t *testing.T) {
 	a := triangle()
 	a.States, a.Labels = []int32{3, 2, 3}, [][]int32{{2, 1, -1}}
 	set := mustOpen(t, writeSet(t, "", a, a), Options{Untied: true})
-	constant := []string{FormConstant}
+	constant := []string{formConstant}
 	want := crf.Schema{
 		NodeTypes: []crf.NodeType{
 			{Name: "node_2", States: crf.NumberedStates(2), Features: 1, FeatureNames: constant, Copies: 1},
@@ -500,7 +500,7 @@ func TestNPZBombs(t *testing.T) {
 	}
 }
 
-func TestWriteNPZRefuses(t *testing.T) {
+func TestWriteFileRefuses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.npz")
 	for want, a := range map[string]Arrays{
 		"x.npz:labels: shape is [2], want 3":               change(func(a *Arrays) { a.Labels = [][]int32{{0, 1}} }),
@@ -515,7 +515,7 @@ func TestWriteNPZRefuses(t *testing.T) {
 		}),
 		"x.npz:edges[0]: is (0, 7): node 7 does not exist: ": change(func(a *Arrays) { a.Edges[0][1] = 7 }),
 	} {
-		wantError(t, WriteNPZ(path, &a), want)
+		wantError(t, a.WriteFile(path), want)
 		if _, err := os.Stat(path); err == nil {
 			t.Fatal("a file was written")
 		}

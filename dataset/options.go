@@ -53,8 +53,8 @@ type Options struct {
 	LabelDir string
 	// List is a file of image ids, one per line: a path as it stands, or else within the data folder. "" takes all images.
 	List string
-	// Edges says what the features of edges of images are: EdgesContrast or EdgesBins;
-	// "" means contrasts, unless Bins is given.
+	// Edges says what the features of edges of images are: "contrast", contrasts of colours, or "bins" of
+	// the distance of the two pixels' features; "" means contrasts, unless Bins is given.
 	Edges string
 	// Bins is the number of bins for the distance of neighbouring pixels' features; 0 means 10.
 	Bins int
@@ -122,9 +122,9 @@ type optionUse struct {
 
 // uses lists them.
 func (o *Options) uses() []optionUse {
-	r, edges, directed := cmp.Or(o.Recipe, &Recipe{}), EdgesContrast, true
+	r, edges, directed := cmp.Or(o.Recipe, &Recipe{}), edgesContrast, true
 	if r.Edges == nil {
-		edges = EdgesBins
+		edges = edgesBins
 	}
 	if o.Schema != nil {
 		directed = !slices.ContainsFunc(o.Schema.EdgeTypes, func(t crf.EdgeType) bool { return t.Symmetric })
@@ -162,7 +162,7 @@ func (o *Options) validate(kind string) error {
 		{o.Bins < 0 || o.Bins > mostFeatures, option.Wrong("Bins", "it is %d, want 1 to %d", o.Bins, mostFeatures)},
 		{!slices.Contains(append(edgesOfImages, ""), o.Edges), option.Wrong("Edges", "it is %q; %s", o.Edges,
 			option.DidYouMean(o.Edges, edgesOfImages))},
-		{o.Edges == EdgesContrast && o.Bins != 0, option.Wrong("Bins", "it goes with {edge-features=%s} only", EdgesBins)},
+		{o.Edges == edgesContrast && o.Bins != 0, option.Wrong("Bins", "it goes with {edge-features=%s} only", edgesBins)},
 		{o.Superpixels != "" && (o.Bins != 0 || o.Neighbours != 0 || o.Edges != ""), option.Wrong("Superpixels",
 			"superpixels are joined where they touch, and their edges have features of their own: leave {bins}, {neighbours} "+
 				"and {edge-features} out")},

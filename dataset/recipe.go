@@ -13,10 +13,10 @@ import (
 
 // Where a model's features come from, in Recipe.NodeForm and Recipe.EdgeForm.
 const (
-	FormNone     = "none"     // no features: potentials of zero
-	FormConstant = "constant" // the number one
-	FormDense    = "dense"    // node_features, edge_features
-	FormBins     = "bins"     // edge_bins
+	formNone     = "none"     // no features: potentials of zero
+	formConstant = "constant" // the number one
+	formDense    = "dense"    // node_features, edge_features
+	formBins     = "bins"     // edge_bins
 )
 
 // Recipe is everything, beside the schema, that turns new data of the kind a model was trained on into instances for
@@ -61,7 +61,7 @@ type Recipe struct {
 	// Superpixels says how regions of images are made, which are the nodes in the place of pixels; nil: pixels are.
 	Superpixels *superpixelRecipe `json:"superpixels,omitempty"`
 
-	// NodeForm and EdgeForm are the Form constants, for npz.
+	// NodeForm ("none", "constant" or "dense") and EdgeForm ("constant", "dense" or "bins") are those of npz.
 	NodeForm string `json:"node_form,omitempty"`
 	EdgeForm string `json:"edge_form,omitempty"`
 	// Untied says that every node and edge has weights of its own, for npz.
@@ -151,8 +151,8 @@ func (r *Recipe) validate() error {
 		{"pairs", len(r.Pairs)%2 == 0 && !slices.ContainsFunc(r.Pairs, func(s int32) bool {
 			return s < 0 || int(s) >= len(r.Columns)
 		})},
-		{"node_form", !npz || slices.Contains([]string{FormNone, FormConstant, FormDense}, r.NodeForm)},
-		{"edge_form", !npz || slices.Contains([]string{FormConstant, FormDense, FormBins}, r.EdgeForm)},
+		{"node_form", !npz || slices.Contains([]string{formNone, formConstant, formDense}, r.NodeForm)},
+		{"edge_form", !npz || slices.Contains([]string{formConstant, formDense, formBins}, r.EdgeForm)},
 		{"kept_edges", rise(r.KeptEdges) && (len(r.KeptEdges) == 0 || r.KeptEdges[0] >= 0)},
 	} {
 		if !field.sound {

@@ -265,7 +265,7 @@ func (l *tableLoader) learnSchema() {
 	}
 	s.NodeTypes = []crf.NodeType{{Name: "node", States: r.States, Features: r.nodeDim()}}
 	if slices.ContainsFunc(l.graphs, func(g *tableGraph) bool { return g.topology.NumEdges() > 0 }) {
-		names := append(namesOfColumns(l.rules.Edges), FormConstant)
+		names := append(namesOfColumns(l.rules.Edges), formConstant)
 		s.EdgeTypes = []crf.EdgeType{{Name: "edge", Features: len(names), FeatureNames: names}}
 	}
 	if l.checkWeights(); len(l.problems) > 0 {

@@ -349,7 +349,7 @@ func (l *textLoader) chooseSchema(states []string) {
 	}
 	s := &l.set.Schema
 	s.NodeTypes = []crf.NodeType{{Name: "token", States: states, Features: len(l.names), FeatureNames: l.names}}
-	s.EdgeTypes = []crf.EdgeType{{Name: "next", Features: 1, FeatureNames: []string{FormConstant}}}
+	s.EdgeTypes = []crf.EdgeType{{Name: "next", Features: 1, FeatureNames: []string{formConstant}}}
 	l.completeSchema()
 }
 

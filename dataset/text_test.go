@@ -61,7 +61,7 @@ func TestManifestRoundTrip(t *testing.T) {
 		EdgeTypes: []ManifestType{{Name: "in", U: "pixel", V: "region"}, {Name: "next"}},
 	}
 	folder := t.TempDir()
-	oracle.OK(t, WriteManifest(folder, want))
+	oracle.OK(t, want.Write(folder))
 	written, _, err := readSource(filepath.Join(folder, ManifestName), "", fileio.Text, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +75,7 @@ func TestManifestRoundTrip(t *testing.T) {
 	if err != nil || got.NodeTypes[0].Name != "pixel" || len(got.NodeTypes[1].States) != 3 || len(got.States) != 2 || got.EdgeTypes[0].Name != "next" {
 		t.Errorf("%+v (%v)", got, err)
 	}
-	if err := WriteManifest(folder, Manifest{EdgeBins: -1}); err == nil {
+	if err := (&Manifest{EdgeBins: -1}).Write(folder); err == nil {
 		t.Error("a manifest that cannot be read was written")
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/describe"
+	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/report"
 )
@@ -42,7 +43,7 @@ func (a *app) info(f *infoFlags, args []string) error {
 		return usagef("--weights %d: want a number that is not negative", f.weights)
 	}
 	path := args[0]
-	network := dataset.IsNetwork(path)
+	network := formats.IsNetwork(path)
 	model := filepath.Ext(path) == ".safetensors" || job.IsRunFolder(path)
 	if len(args) > 1 && (network || model) {
 		return usagef("info: it describes one model, run or network at a time, got %d paths", len(args))

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/job"
 )
 
@@ -126,7 +127,7 @@ func (f *trainFlags) record(folder *job.Folder, data []string, task *job.Task) (
 	for name, path := range map[string]string{"list": f.data.List, "features": f.data.FeatureDir,
 		"labels": f.data.LabelDir, "superpixels": f.data.Superpixels} {
 		if path != "" {
-			put(name, absolute(dataset.ListPath(data[0], path)))
+			put(name, absolute(formats.ListPath(data[0], path)))
 		}
 	}
 	folder.NoCheckpoint, folder.NoReport, folder.NoPlots = !f.checkpoint, !f.report, !f.plots
@@ -146,7 +147,7 @@ func (f *trainFlags) recordSets(set *dataset.Set, data string, absolute func(str
 		}
 		switch kind := set.Recipe.Kind; {
 		case kind == dataset.KindImages:
-			path = absolute(dataset.ListPath(data, path))
+			path = absolute(formats.ListPath(data, path))
 		case kind != dataset.KindGraph || job.UnknownSplit(set, path) != "": // no name of a split
 			path = absolute(path)
 		}
