@@ -36,7 +36,7 @@ const (
 	MetaTemperature = "temperature"
 
 	edgesNone = "none"
-	// countingOwn stands for the numbers in crf.Model.Counts.
+	// countingOwn stands for the numbers in the model.
 	countingOwn = "numbers"
 	// countingExact stands for exact inference, where that is cheap, and else for countingBeside.
 	countingExact, countingBeside = "exact", "trw"
@@ -90,7 +90,7 @@ func LoadModel(path string) (*Model, error) {
 	if m.Recipe, err = recipeOf(path, meta); err != nil {
 		return nil, err
 	}
-	if own := meta[MetaCounting] == countingOwn; own != (model.Counts != nil) {
+	if own := meta[MetaCounting] == countingOwn; own != (model.NodeCounts != nil) {
 		return nil, dataf("%s: metadata %q are %q, and it has tensors of counting numbers: %v: the file is damaged", path,
 			MetaCounting, meta[MetaCounting], !own)
 	}
@@ -233,12 +233,12 @@ func (m *Model) Counting(ctx context.Context, asked string) (counting.Func, erro
 	case spec != countingOwn:
 		return Counting(ctx, spec, seed)
 	}
-	c := m.Model.Counts
-	numbers := counting.Given(countingOwn, c.Node, c.Edge)
+	c := m.Model
+	numbers := counting.Given(countingOwn, c.NodeCounts, c.EdgeCounts)
 	return func(g *graph.Graph) (*counting.Numbers, error) {
-		if len(c.Node) != g.NumNodes() || len(c.Edge) != g.NumEdges() {
+		if len(c.NodeCounts) != g.NumNodes() || len(c.EdgeCounts) != g.NumEdges() {
 			return nil, dataf("the model has counting numbers for a network of %d nodes and %d edges, this one has %d and "+
-				"%d: give others with {counting}", len(c.Node), len(c.Edge), g.NumNodes(), g.NumEdges())
+				"%d: give others with {counting}", len(c.NodeCounts), len(c.EdgeCounts), g.NumNodes(), g.NumEdges())
 		}
 		n, err := numbers(g)
 		if err != nil {
