@@ -97,7 +97,7 @@ var mayImport = map[string][]string{
 		"internal/npy", "internal/report", "internal/memory", "internal/safetensors", "internal/spill", "internal/fileio", "internal/printable",
 	},
 
-	"internal/cli": {"internal/option", "internal/fileio", "internal/formats", "internal/job", "learn", "infer", "crf", "counting", "mrf", "graph", "dataset", "internal/bp", "internal/exact", "internal/partition", "internal/uai", "internal/ground", "internal/describe", "internal/distributed", "internal/synthetic", "internal/npy", "internal/runfolder", "internal/report", "internal/watch", "internal/memory", "internal/printable", "internal/numeric", "internal/safetensors"},
+	"internal/cli": {"internal/option", "internal/cut", "internal/fileio", "internal/formats", "internal/job", "learn", "infer", "crf", "counting", "mrf", "graph", "dataset", "internal/bp", "internal/exact", "internal/partition", "internal/uai", "internal/ground", "internal/describe", "internal/distributed", "internal/synthetic", "internal/npy", "internal/runfolder", "internal/report", "internal/watch", "internal/memory", "internal/printable", "internal/numeric", "internal/safetensors"},
 	"cmd/blockbp":  {"internal/cli", "internal/distributed", "internal/memory"},
 }
 

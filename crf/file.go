@@ -36,9 +36,9 @@ const (
 //	node.<type>  [states, features]              untied: [copies, states, features]
 //	edge.<type>  [states_u, states_v, features]  untied: [copies, states_u, states_v, features]
 //
-// Counting numbers, if the model has any, are counting.node [nodes] and counting.edge [edges], and as metadata the format, its
-// version, the schema as JSON, a checksum of the whole file, and the given keys. The same model gives the same bytes.
-// A weight that is not finite is refused by name, and so is a key that the format uses itself.
+// NodeCounts and EdgeCounts, if the model has any, as counting.node [nodes] and counting.edge [edges], and as metadata
+// the format, its version, the schema as JSON, a checksum of the whole file, and the given keys. The same model gives
+// the same bytes. A weight that is not finite is refused by name, and so is a key that the format uses itself.
 func Save(path string, m *Model, meta map[string]string) error {
 	if err := m.checkWeights(); err != nil {
 		return fmt.Errorf("model is not saved: %w", err)

@@ -91,8 +91,8 @@ func (l *imageLoader) findFolders(folder string) (f imageFolders) {
 	return f
 }
 
-// folderOf returns the folder asked for, as formats.ListPath finds it, or else the first in the data folder of those that are
-// usual.
+// folderOf returns the folder asked for, as formats.ListPath finds it, or else the first in the data folder of those
+// that are usual.
 func folderOf(folder, asked string, usual ...string) string {
 	if asked != "" {
 		return formats.ListPath(folder, asked)

@@ -138,8 +138,7 @@ func (f *trainFlags) record(folder *job.Folder, data []string, task *job.Task) (
 }
 
 // recordSets returns what --eval names, with absolute paths.
-func (f *trainFlags) recordSets(set *dataset.Set, data string, absolute func(string) string) ([]string, error) {
-	var sets []string
+func (f *trainFlags) recordSets(set *dataset.Set, data string, absolute func(string) string) (sets []string, _ error) {
 	for _, spec := range f.eval {
 		name, path, err := job.ParseEvaluation(spec)
 		if err != nil {
