@@ -78,7 +78,7 @@ func (l *imageLoader) checkDepths() {
 			l.warn("there is no folder %s: the features of pixels are their colours",
 				filepath.Join(filepath.Dir(l.manifestPath), featuresFolder))
 		}
-		l.set.Recipe = Recipe{Kind: KindImages, FeatureDim: want, Colours: colours, Bias: !l.o.NoBias,
+		l.set.Recipe = Recipe{Kind: kindImages, FeatureDim: want, Colours: colours, Bias: !l.o.NoBias,
 			Neighbours: cmp.Or(l.o.Neighbours, defaultNeighbours)}
 	}
 	for _, d := range l.images {

@@ -160,7 +160,7 @@ func (l *loader) compareNames() {
 		if nodes = append(nodes, t.Name); len(l.o.States) == 0 {
 			compare("states", of, m.node(a).States, t.States)
 		}
-		if recipe.Kind != KindNPZ && len(given) >= recipe.FeatureDim {
+		if recipe.Kind != kindNPZ && len(given) >= recipe.FeatureDim {
 			given = given[:recipe.FeatureDim] // without those that are added
 		}
 		compare("node_features", of, m.node(a).Features, given)

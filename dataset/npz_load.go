@@ -158,7 +158,7 @@ func (l *npzLoader) open(r *opened, file npzFile, graphs *graphCache) {
 // learnSchema finds types, states and features in training data.
 func (l *npzLoader) learnSchema() {
 	s, r, first := &l.set.Schema, &l.set.Recipe, l.instances[0]
-	r.Kind, r.Untied, r.Spins, r.LabelNames = KindNPZ, l.o.Untied, l.o.Spins, slices.Sorted(maps.Keys(l.names))
+	r.Kind, r.Untied, r.Spins, r.LabelNames = kindNPZ, l.o.Untied, l.o.Spins, slices.Sorted(maps.Keys(l.names))
 	// An edge without features would have no potential at all.
 	if r.NodeForm, r.EdgeForm = first.nodes.form(formNone), first.edges.form(formConstant); r.Untied {
 		r.NodeForm, r.EdgeForm = formConstant, formConstant

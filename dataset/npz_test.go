@@ -258,7 +258,7 @@ func TestNPZSetRefuses(t *testing.T) {
 		"option types":  {"", Options{States: []string{"a", "b"}}, change(func(a *Arrays) { a.NodeTypes = []int32{0, 0, 1} }), "States: the data have 2 node types"},
 		"bad bins":      {"", Options{Bins: -1}, triangle(), "Bins: it is -1"},
 		"states twice":  {"", Options{States: []string{"a", "a"}}, triangle(), "used twice"},
-		"half a model":  {"", Options{Recipe: &Recipe{Kind: KindNPZ}}, triangle(), "the other is missing"},
+		"half a model":  {"", Options{Recipe: &Recipe{Kind: kindNPZ}}, triangle(), "the other is missing"},
 		"untied":        {"", Options{Untied: true, Directed: true}, change(func(a *Arrays) { a.Edges[0] = [2]int32{1, 0} }), "1.npz:edges: its edges or numbers of states are not those of"},
 		"reversed pair": {"", Options{}, change(func(a *Arrays) { a.NodeTypes = []int32{0, 1, 0} }), "1.npz:edges[1]: joins node type \"1\" to \"0\""},
 		"edge ends":     {"", Options{}, change(func(a *Arrays) { a.NodeTypes, a.EdgeTypes, a.States = []int32{0, 0, 1}, []int32{0, 0, 0}, []int32{2} }), "edges[1] = (1, 2) is of type \"edge\""},
@@ -368,7 +368,7 @@ func TestNPZAgainstModel(t *testing.T) {
 		})
 	}
 	other := model
-	other.Recipe = &Recipe{Kind: KindGraph, Sheets: &sheetRecipe{}}
+	other.Recipe = &Recipe{Kind: kindGraph, Sheets: &sheetRecipe{}}
 	refuses(t, writeSet(t, "", triangle()), other, "the model was trained on data of the kind graph, and these are of the kind npz")
 }
 

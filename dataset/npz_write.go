@@ -37,7 +37,7 @@ type Matrix struct {
 // FromArrays makes a data set of instances in memory. They are checked, numbered and named as Open does with instance
 // files that hold these arrays beside a dataset.json with the content of m.
 func FromArrays(m Manifest, o Options, instances ...*Arrays) (*Set, error) {
-	if err := o.validate(KindNPZ); err != nil {
+	if err := o.validate(kindNPZ); err != nil {
 		return nil, public(err)
 	}
 	if o.ofSamples() != "" {

@@ -12,10 +12,10 @@ import (
 
 // The kinds of data.
 const (
-	KindNPZ    = "npz"    // instance files, and folders of them
-	KindImages = "images" // an image folder
-	KindGraph  = "graph"  // a pair of tables of nodes and edges
-	KindText   = "text"   // tagged sentences, a line for each token
+	kindNPZ    = "npz"    // instance files, and folders of them
+	kindImages = "images" // an image folder
+	kindGraph  = "graph"  // a pair of tables of nodes and edges
+	kindText   = "text"   // tagged sentences, a line for each token
 )
 
 // Defaults of Options.
@@ -26,7 +26,7 @@ const (
 
 // Options says how data are read. The zero value detects the kind, and learns schema and recipe from the data.
 type Options struct {
-	// Kind is one of the Kind constants; "" finds out from the paths.
+	// Kind is "npz", "images", "graph" or "text"; "" finds out from the paths.
 	Kind string
 
 	// Recipe and Schema are those of a trained model: the data are checked against them, and bin edges, neighbourhood,
@@ -130,17 +130,17 @@ func (o *Options) uses() []optionUse {
 		directed = !slices.ContainsFunc(o.Schema.EdgeTypes, func(t crf.EdgeType) bool { return t.Symmetric })
 	}
 	return []optionUse{
-		{"FeatureDir", KindImages, o.FeatureDir != "", o.FeatureDir,
+		{"FeatureDir", kindImages, o.FeatureDir != "", o.FeatureDir,
 			map[bool]string{true: "colours", false: o.FeatureDir}[r.Colours]},
-		{"List", KindImages, o.List != "", nil, nil},
-		{"LabelDir", KindImages, o.LabelDir != "", nil, nil}, {"Observed", KindGraph, o.Observed != "", nil, nil},
+		{"List", kindImages, o.List != "", nil, nil},
+		{"LabelDir", kindImages, o.LabelDir != "", nil, nil}, {"Observed", kindGraph, o.Observed != "", nil, nil},
 		{"Columns", o.columnsKind(), len(o.Columns) > 0, nil, nil},
-		{"SampleWeights", KindNPZ, o.SampleWeights != "", nil, nil}, {"Lattice", KindNPZ, o.Lattice != "", nil, nil},
-		{"MinCount", KindText, o.MinCount != 0, nil, nil}, {"Spins", KindNPZ, o.Spins, nil, nil},
-		{"Neighbours", KindImages, o.Neighbours != 0, o.Neighbours, r.Neighbours},
-		{"Superpixels", KindImages, o.Superpixels != "", true, r.Superpixels != nil},
-		{"Bins", KindImages, o.Bins != 0, o.Bins, r.Bins}, {"Edges", KindImages, o.Edges != "", o.Edges, edges},
-		{"Hops", KindGraph, o.Hops != 0, o.Hops, r.Hops},
+		{"SampleWeights", kindNPZ, o.SampleWeights != "", nil, nil}, {"Lattice", kindNPZ, o.Lattice != "", nil, nil},
+		{"MinCount", kindText, o.MinCount != 0, nil, nil}, {"Spins", kindNPZ, o.Spins, nil, nil},
+		{"Neighbours", kindImages, o.Neighbours != 0, o.Neighbours, r.Neighbours},
+		{"Superpixels", kindImages, o.Superpixels != "", true, r.Superpixels != nil},
+		{"Bins", kindImages, o.Bins != 0, o.Bins, r.Bins}, {"Edges", kindImages, o.Edges != "", o.Edges, edges},
+		{"Hops", kindGraph, o.Hops != 0, o.Hops, r.Hops},
 		{"Directed", "", o.Directed, true, directed}, {"NoBias", "", o.NoBias, true, !r.Bias},
 	}
 }
@@ -153,7 +153,7 @@ func (o *Options) validate(kind string) error {
 	}{
 		{(o.Recipe == nil) != (o.Schema == nil), option.Wrong("Recipe", "a model gives both its schema and its recipe; the "+
 			"other is missing")},
-		{o.NoBias && kind == KindNPZ, option.Wrong("NoBias", "npz data have no constant feature added")},
+		{o.NoBias && kind == kindNPZ, option.Wrong("NoBias", "npz data have no constant feature added")},
 		{o.Statistics && !o.Untied, option.Wrong("Statistics", "it goes with Untied: each mean is that of a weight")},
 		{o.Recipe == nil && o.ofSamples() != "" && !o.Untied, option.Wrong(o.ofSamples(),
 			"it is for samples: give {model=ising} or "+"{model=potts}, or {untied}")},
@@ -207,9 +207,9 @@ func (o *Options) notOfArrays(path string) error {
 // columnsKind is the kind of data whose columns have roles.
 func (o *Options) columnsKind() string {
 	if o.readsSamples() {
-		return KindNPZ
+		return kindNPZ
 	}
-	return KindGraph
+	return kindGraph
 }
 
 // overruled says which options have no say because the model decides.

@@ -258,7 +258,7 @@ func (l *tableLoader) chooseSchema() {
 // learnSchema makes schema and recipe of what the tables have.
 func (l *tableLoader) learnSchema() {
 	s, r, first := &l.set.Schema, &l.set.Recipe, l.graphs[0].nodes.File
-	*r = Recipe{Kind: KindGraph, Hops: l.o.Hops, Bias: !l.o.NoBias, Sorted: true, Sheets: l.rules,
+	*r = Recipe{Kind: kindGraph, Hops: l.o.Hops, Bias: !l.o.NoBias, Sorted: true, Sheets: l.rules,
 		FeatureDim: sizeOfColumns(l.rules.Nodes), States: l.statesOf(&l.labels, first)}
 	if len(l.problems) > 0 {
 		return

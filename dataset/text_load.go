@@ -343,7 +343,7 @@ func (l *textLoader) chooseSchema(states []string) {
 		l.compareNames()
 		return
 	}
-	l.set.Recipe = Recipe{Kind: KindText, Bias: l.bias(), States: states, FeatureDim: len(l.names), Text: l.rules}
+	l.set.Recipe = Recipe{Kind: kindText, Bias: l.bias(), States: states, FeatureDim: len(l.names), Text: l.rules}
 	if l.bias() {
 		l.names = append(l.names, biasName)
 	}

@@ -145,9 +145,9 @@ func (f *trainFlags) recordSets(set *dataset.Set, data string, absolute func(str
 			return nil, err
 		}
 		switch kind := set.Recipe.Kind; {
-		case kind == dataset.KindImages:
+		case kind == "images":
 			path = absolute(formats.ListPath(data, path))
-		case kind != dataset.KindGraph || job.UnknownSplit(set, path) != "": // no name of a split
+		case kind != "graph" || job.UnknownSplit(set, path) != "": // no name of a split
 			path = absolute(path)
 		}
 		sets = append(sets, name+"="+path)

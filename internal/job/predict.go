@@ -302,7 +302,7 @@ func (w Inference) PredictTable(ctx context.Context, file fileio.Target, set *da
 	}
 	extension := filepath.Ext(file.Path)
 	asText := extension == conll || extension == conllu
-	if asText && set.Recipe.Kind != dataset.KindText {
+	if asText && set.Recipe.Kind != "text" {
 		return nil, usagef("{out} %s: sentences are written so, and these data are none; name a file that ends in .csv or "+
 			".tsv, or a folder", file.Path)
 	}
@@ -353,7 +353,7 @@ type predictionTable struct {
 
 func newPredictionTable(out io.Writer, path string, set *dataset.Set, several bool) *predictionTable {
 	t := &predictionTable{rows: csv.NewWriter(out), several: several}
-	t.token = len(set.Names) > 0 && set.Names[0] != nil && set.Recipe.Kind == dataset.KindText
+	t.token = len(set.Names) > 0 && set.Names[0] != nil && set.Recipe.Kind == "text"
 	if filepath.Ext(path) == TableExtensions[1] {
 		t.rows.Comma = '\t'
 	}

@@ -160,7 +160,7 @@ func (s Synthetic) fill(f *folder) {
 			Labels:       in.Samples(), GridShape: [2]int{in.Rows, in.Cols}, States: []int32{int32(o.Spec.States)},
 		})
 	}
-	recipe := dataset.Recipe{Kind: dataset.KindNPZ, NodeForm: "dense", EdgeForm: "dense"}
+	recipe := dataset.Recipe{Kind: "npz", NodeForm: "dense", EdgeForm: "dense"}
 	f.write("truth.safetensors", func(path string) error {
 		return crf.Save(path, o.Truth, map[string]string{dataset.RecipeKey: recipe.String()})
 	})

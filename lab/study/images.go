@@ -88,7 +88,7 @@ func openImages(
 ) (*dataset.Set, error) {
 	// As in the paper: what is right or below has a weight of its own.
 	o := dataset.Options{
-		Kind: dataset.KindImages, List: list, FeatureDir: features,
+		Kind: "images", List: list, FeatureDir: features,
 		Edges: edges, Directed: edges == "bins",
 	}
 	if recipe != nil {

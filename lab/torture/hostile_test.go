@@ -386,7 +386,7 @@ func modelOf(states int) string {
 	m, err := crf.NewModel(crf.Homogeneous(crf.NumberedStates(states), 2, 0))
 	path := filepath.Join(work, "wide.safetensors")
 	if err == nil {
-		recipe := dataset.Recipe{Kind: dataset.KindNPZ, NodeForm: "dense", EdgeForm: "constant"}
+		recipe := dataset.Recipe{Kind: "npz", NodeForm: "dense", EdgeForm: "constant"}
 		err = crf.Save(path, m, map[string]string{dataset.RecipeKey: recipe.String(), "counting": "convex", "seed": "1"})
 	}
 	text, err2 := os.ReadFile(path)
