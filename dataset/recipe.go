@@ -20,7 +20,7 @@ const (
 )
 
 // Recipe is everything, beside the schema, that turns new data of the kind a model was trained on into instances for
-// that model. It is saved with the model, as JSON, under RecipeKey in the metadata.
+// that model. It is saved with the model, as JSON, under "recipe" in the metadata.
 type Recipe struct {
 	Kind string `json:"kind"` // as in Options
 
@@ -82,9 +82,6 @@ type Recipe struct {
 	// About is what the data said for those who read the model.
 	About string `json:"about,omitempty"`
 }
-
-// RecipeKey is the key of the recipe in a model file's metadata.
-const RecipeKey = "recipe"
 
 // ParseRecipe reads a recipe from JSON; unknown fields, which a newer program may have written, are refused.
 func ParseRecipe(text string) (*Recipe, error) {

@@ -26,8 +26,9 @@ import (
 	"github.com/blockbp/blockbp/learn"
 )
 
-// Keys of a model file's metadata, beside dataset.RecipeKey.
+// Keys of a model file's metadata.
 const (
+	MetaRecipe   = "recipe"   // how data are read for it
 	MetaCounting = "counting" // a name, or countingOwn
 	MetaSeed     = "seed"     // of counting numbers that are drawn
 	MetaEdges    = "edges"    // none: trained on node features alone; balanced: by that rule
@@ -45,7 +46,7 @@ const (
 )
 
 // metaKeys are all of them. Another one would change what a model means without this program knowing how.
-var metaKeys = []string{dataset.RecipeKey, MetaCounting, MetaSeed, MetaEdges, MetaTraining, MetaTemperature, metaOrigin}
+var metaKeys = []string{MetaRecipe, MetaCounting, MetaSeed, MetaEdges, MetaTraining, MetaTemperature, metaOrigin}
 
 // Model is a model with what is known of how data are read for it and how it was trained.
 type Model struct {
@@ -156,14 +157,14 @@ func (m *Model) unfinished() string {
 
 // recipeOf reads how data are read for the model at path from its metadata.
 func recipeOf(path string, meta map[string]string) (*dataset.Recipe, error) {
-	text, ok := meta[dataset.RecipeKey]
+	text, ok := meta[MetaRecipe]
 	if !ok {
 		return nil, dataf("%s: the metadata have no %q, so it is not known how to read data for this model; train it with "+
-			"blockbp train", path, dataset.RecipeKey)
+			"blockbp train", path, MetaRecipe)
 	}
 	recipe, err := dataset.ParseRecipe(text)
 	if err != nil {
-		return nil, dataf("%s: metadata %s: %v", path, dataset.RecipeKey, err)
+		return nil, dataf("%s: metadata %s: %v", path, MetaRecipe, err)
 	}
 	return recipe, nil
 }

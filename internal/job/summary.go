@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
@@ -243,9 +242,9 @@ func (p *Prepared) result(f *learn.Result) *Result {
 func (p *Prepared) modelMeta(f *learn.Result) map[string]string {
 	o := &p.Options
 	meta := map[string]string{
-		dataset.RecipeKey: p.Set.Recipe.String(),
-		MetaCounting:      o.Counting,
-		MetaSeed:          strconv.FormatUint(o.Seed, 10),
+		MetaRecipe:   p.Set.Recipe.String(),
+		MetaCounting: o.Counting,
+		MetaSeed:     strconv.FormatUint(o.Seed, 10),
 		MetaTraining: jsonText(struct {
 			Method string `json:"method"`
 			Course

@@ -162,7 +162,7 @@ func (s Synthetic) fill(f *folder) {
 	}
 	recipe := dataset.Recipe{Kind: "npz", NodeForm: "dense", EdgeForm: "dense"}
 	f.write("truth.safetensors", func(path string) error {
-		return crf.Save(path, o.Truth, map[string]string{dataset.RecipeKey: recipe.String()})
+		return crf.Save(path, o.Truth, map[string]string{"recipe": recipe.String()})
 	})
 	directed := true
 	f.manifest("", dataset.Manifest{States: o.Truth.Schema.NodeTypes[0].States, Directed: &directed})

@@ -62,7 +62,7 @@ func fillIsing(f *folder, seed uint64) {
 		for i := range spinSamples {
 			arrays.Labels = append(arrays.Labels, gibbs.Sample(network, spinSweeps, source(seed, 1+uint64(i))))
 		}
-		return crf.Save(path, truth, map[string]string{dataset.RecipeKey: set.Recipe.String()})
+		return crf.Save(path, truth, map[string]string{"recipe": set.Recipe.String()})
 	})
 	f.npz("spins.npz", arrays)
 }

@@ -387,7 +387,7 @@ func modelOf(states int) string {
 	path := filepath.Join(work, "wide.safetensors")
 	if err == nil {
 		recipe := dataset.Recipe{Kind: "npz", NodeForm: "dense", EdgeForm: "constant"}
-		err = crf.Save(path, m, map[string]string{dataset.RecipeKey: recipe.String(), "counting": "convex", "seed": "1"})
+		err = crf.Save(path, m, map[string]string{"recipe": recipe.String(), "counting": "convex", "seed": "1"})
 	}
 	text, err2 := os.ReadFile(path)
 	if err != nil || err2 != nil {
