@@ -43,9 +43,9 @@ func (e *elements) typeOf(i int) int {
 func (e *elements) form(none string) string {
 	switch {
 	case e.features.Ints != nil:
-		return FormBins
+		return formBins
 	case e.features.Shape != nil:
-		return FormDense
+		return formDense
 	}
 	return none
 }

@@ -63,7 +63,7 @@ func bethe(g *graph.Graph) (*counting.Numbers, error) { return counting.Bethe(g)
 func TestPredict(t *testing.T) {
 	model, all := instances(t)
 	loopy, square := gridModel(t, 3, 3, 2)
-	p := &Predictor{Model: model, Counting: bethe, Limits: DefaultLimits}
+	p := &Predictor{Model: model, Counting: bethe}
 	for _, c := range []struct {
 		p   *Predictor
 		all []*crf.Instance
@@ -119,7 +119,7 @@ func TestPredictJoint(t *testing.T) {
 		for i := range model.Weights {
 			model.Weights[i] = rng.NormFloat64()
 		}
-		p := &Predictor{Model: model, Counting: bethe, Limits: DefaultLimits}
+		p := &Predictor{Model: model, Counting: bethe}
 		for i, in := range all {
 			var clamp []int32
 			evidence := map[int]int{}
@@ -179,7 +179,7 @@ func TestLabelsOfTies(t *testing.T) {
 func TestPredictErrors(t *testing.T) {
 	model, all := instances(t)
 	in, broken := all[0], errors.New("broken")
-	p := &Predictor{Model: model, Counting: bethe, Limits: DefaultLimits}
+	p := &Predictor{Model: model, Counting: bethe}
 	for name, clamp := range map[string][]int32{"too short": {0}, "state does not exist": {2, -1, -1, -1, -1, -1, -1}} {
 		if _, err := p.Predict(context.Background(), in, clamp); err == nil {
 			t.Errorf("clamp %s: accepted", name)

@@ -35,7 +35,7 @@ func TestZeroIsProved(t *testing.T) {
 		logZ := oracle.NetworkLogZ(n)
 		p := must(n.Pairwise())
 		for _, counts := range []*counting.Numbers{counting.Convex(p.Graph), counting.Bethe(p.Graph), must(counting.SampledTreeReweighted(p.Graph, 1))} {
-			r, err := beliefPropagation(context.Background(), p, counts, DefaultLimits)
+			r, err := beliefPropagation(context.Background(), p, counts, Limits{})
 			switch {
 			case errors.Is(err, ErrZero):
 				if !math.IsInf(logZ, -1) {
@@ -68,7 +68,7 @@ func TestLocate(t *testing.T) {
 	} {
 		n := &mrf.Network{Card: []int{2, 2, 2, 2}, Factors: c.factors}
 		r := reduced(t, n, map[int]int{0: 1})
-		_, err := beliefPropagation(context.Background(), r.pairwise, counting.Convex(r.pairwise.Graph), DefaultLimits)
+		_, err := beliefPropagation(context.Background(), r.pairwise, counting.Convex(r.pairwise.Graph), Limits{})
 		located := r.locate(err)
 		if !errors.Is(located, ErrZero) || !strings.HasPrefix(located.Error(), c.message) || !strings.Contains(located.Error(), "probability zero") {
 			t.Errorf("%s: error is %v, want %q", c.name, located, c.message)
@@ -122,7 +122,7 @@ func TestLargeFactors(t *testing.T) {
 	if r.numAuxiliary() != 1 {
 		t.Errorf("%d auxiliary variables, want 1", r.numAuxiliary())
 	}
-	_, err := beliefPropagation(context.Background(), r.pairwise, counting.Convex(r.pairwise.Graph), DefaultLimits)
+	_, err := beliefPropagation(context.Background(), r.pairwise, counting.Convex(r.pairwise.Graph), Limits{})
 	if located := r.locate(err); located == nil || !strings.HasPrefix(located.Error(), "factor 1 on variables [3 0 1 2]: ") {
 		t.Errorf("error is %v", located)
 	}

@@ -66,10 +66,10 @@ marginals, or states; of a .bif, whose variables have names, by these.`,
 	reads(fl, "an evidence file (.uai.evid), or VAR=STATE,…", "evidence")
 	a.writes(cmd, "out", byExtension(true))
 	forceable(cmd, forceHelp)
-	fl.Float64Var(&f.Limits.Tolerance, "tol", infer.DefaultLimits.Tolerance,
+	fl.Float64Var(&f.Limits.Tolerance, "tol", infer.Limits{}.Resolved().Tolerance,
 		"change of a log-message that counts as converged; MPE: relative rise of the bound in 20 sweeps to go on, 1e-9 if "+
 			"not given")
-	fl.IntVar(&f.Limits.MaxSweeps, "max-sweeps", infer.DefaultLimits.MaxSweeps,
+	fl.IntVar(&f.Limits.MaxSweeps, "max-sweeps", infer.Limits{}.Resolved().MaxSweeps,
 		"most sweeps over the network (MPE: 4000 if not given)")
 	fl.Var(sizeValue(&f.Memory), "memory", "most memory to take, in bytes or such as 40GiB (default: four fifths of "+
 		"what is available; 2GiB for the tables of exact)")

@@ -123,7 +123,7 @@ func ring(t *testing.T, dir string, states int32, minus bool, stay float64, hide
 		a.Labels = append(a.Labels, labels)
 	}
 	path := filepath.Join(dir, "ring.npz")
-	oracle.OK(t, dataset.WriteNPZ(path, &a))
+	oracle.OK(t, a.WriteFile(path))
 	return path
 }
 

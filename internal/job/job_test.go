@@ -155,7 +155,7 @@ func TestOptionsAreValues(t *testing.T) {
 func TestCountingFor(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ asked, kind, want string }{
-		{"", dataset.KindImages, "convex"}, {"", dataset.KindNPZ, "trw"}, {"auto", dataset.KindNPZ, "trw"}, {"cover", dataset.KindImages, "cover"},
+		{"", "images", "convex"}, {"", "npz", "trw"}, {"auto", "npz", "trw"}, {"cover", "images", "cover"},
 	} {
 		o, err := Options{Counting: test.asked}.withDefaults()
 		if err != nil || refused(o) != nil {

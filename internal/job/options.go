@@ -285,7 +285,7 @@ func (o *Options) countingFor(set *dataset.Set, initial *Model) string {
 	case o.Method == learn.Truncated && (initial == nil || initial.Meta[MetaCounting] == "convex"):
 	case initial != nil && !initial.Exact("") && initial.Meta[MetaCounting] != "":
 		return initial.Meta[MetaCounting]
-	case set.Recipe.Kind == dataset.KindImages:
+	case set.Recipe.Kind == "images":
 		return "convex"
 	}
 	return "trw"
@@ -449,7 +449,7 @@ func (p *Prepared) resolved(asked map[string]Option) map[string]Option {
 	}
 	p.resolveBlocks(options)
 	if p.choice != nil {
-		if p.Set.Recipe.Kind == dataset.KindGraph {
+		if p.Set.Recipe.Kind == "graph" {
 			put(options, "hops", p.Set.Recipe.Hops)
 		}
 		for _, name := range []string{"hops", "prior", "edges"} {
