@@ -101,7 +101,7 @@ func earlyStop(patience int) string {
 
 // evaluation reads the validation data as those of the model to be trained.
 func (o *Options) evaluation(ctx context.Context, training *dataset.Set, n *notes) (*job.Evaluation, error) {
-	set, err := o.Validation.read(ctx, &job.Model{Model: &crf.Model{Schema: training.Schema},
+	set, err := o.Validation.load(ctx, &job.Model{Model: &crf.Model{Schema: training.Schema},
 		Recipe: &training.Recipe}, true)
 	if err != nil {
 		return nil, err
@@ -165,7 +165,7 @@ type Prediction struct {
 // held. Where a network of NewData has some labels and others are hidden, the known ones are held and the others are
 // filled in given them; a network whose labels are all known is predicted as if none were.
 func (m *Model) Predict(ctx context.Context, d *Data) ([]Prediction, error) {
-	set, err := d.read(ctx, m.inner, false)
+	set, err := d.load(ctx, m.inner, false)
 	if err != nil {
 		return nil, err
 	}
@@ -264,13 +264,10 @@ func (m *Model) Evaluate(ctx context.Context, d *Data) (*Report, error) {
 // as train, are held, and predictions are compared on the nodes of another, such as test.
 // "" holds none, or compares on all nodes that are not held.
 func (m *Model) EvaluateSplit(ctx context.Context, d *Data, observed, split string) (*Report, error) {
-	if err := d.usable(); err != nil {
-		return nil, err
-	}
-	if observed+split != "" { // all labels are needed
-		all := &Data{paths: d.paths, options: d.options, graphs: d.graphs}
+	if d != nil && observed+split != "" { // all labels are needed
+		all := *d
 		all.options.Observed = ""
-		d = all
+		d = &all
 	}
 	set, err := d.load(ctx, m.inner, true)
 	if err != nil {
