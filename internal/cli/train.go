@@ -14,7 +14,6 @@ import (
 
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/describe"
-	"github.com/blockbp/blockbp/internal/distributed"
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/option"
@@ -202,9 +201,6 @@ func (a *app) trainAs(t *team, cmd *cobra.Command, f *trainFlags, args []string)
 	if err = t.together(err); t.follows() {
 		if err == nil && !f.dryRun {
 			err = p.Follow(a.ctx, folder, t.together)
-		}
-		if errors.As(err, new(*distributed.RankError)) {
-			return nil // process 0 says it, and its exit code is that of the job
 		}
 		return err
 	}

@@ -232,33 +232,6 @@ func (g *Group) bytes(kind operation, own []byte) [][]byte {
 	return all
 }
 
-// Together returns on all ranks the error of the lowest rank that has one: as it is there,
-// and as a text that names the rank on the others.
-func (g *Group) Together(err error) error {
-	var own []byte
-	if err != nil {
-		own = append([]byte{1}, err.Error()...) // an error may have no text
-	}
-	for r, text := range g.Bytes(own) {
-		switch {
-		case len(text) == 0:
-		case r == g.rank:
-			return err
-		default:
-			return &RankError{Rank: r, Text: string(text[1:])}
-		}
-	}
-	return nil
-}
-
-// RankError is an error of another rank.
-type RankError struct {
-	Rank int
-	Text string
-}
-
-func (e *RankError) Error() string { return fmt.Sprintf("rank %d: %s", e.Rank, e.Text) }
-
 // Abort ends the job with a message and an exit code that is not 0. It does not return, and any
 // goroutine may call it.
 func (g *Group) Abort(message string, code int) {

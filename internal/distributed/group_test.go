@@ -230,7 +230,8 @@ func texts(g *Group) error {
 }
 
 func togethers(g *Group) error {
-	if err := g.Together(nil); err != nil {
+	team := NewTeam(g)
+	if err := team.Common(nil, nil); err != nil {
 		return fmt.Errorf("there is an error of nobody: %w", err)
 	}
 	last := g.Size() - 1
@@ -238,9 +239,9 @@ func togethers(g *Group) error {
 	if g.Rank() == last {
 		own = errors.New("")
 	}
-	err := g.Together(own)
-	var other *RankError
-	if g.Rank() == last && err != own || g.Rank() != last && (!errors.As(err, &other) || other.Rank != last) {
+	err := team.Common(own, nil)
+	var common *commonError
+	if g.Size() > 1 && (!errors.As(err, &common) || common.process != last) || g.Rank() == last && !errors.Is(err, own) {
 		return fmt.Errorf("together, the error is %v", err)
 	}
 	return nil

@@ -54,7 +54,7 @@ func rank(what string, arguments []string) error {
 	switch what {
 	case "check":
 		hash, err := everything(g)
-		if err = g.Together(err); err != nil {
+		if err = NewTeam(g).Common(err, nil); err != nil {
 			return err
 		}
 		fmt.Println("hash", hash, "of", g.Size())
