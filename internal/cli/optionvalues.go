@@ -194,23 +194,16 @@ func (f *inferenceFlags) validate() error {
 
 // inference is what is asked for with a model.
 func (f *inferenceFlags) inference(ctx context.Context, m *job.Model, progress *counter) (job.Inference, error) {
-	numbers, err := m.Counting(ctx, f.counting)
-	if err != nil {
-		return job.Inference{}, err
+	w, err := m.Inference(ctx, f.counting)
+	if err == nil && f.cost != "" {
+		w.Costs, err = job.ParseCosts(f.cost, m.Model.Schema.NodeTypes)
 	}
-	w := f.work
-	if f.cost != "" {
-		if w.Costs, err = job.ParseCosts(f.cost, m.Model.Schema.NodeTypes); err != nil {
-			return job.Inference{}, err
-		}
+	if f.counting != "" || f.own("tol") || f.own("max-sweeps") {
+		w.Truncated = 0
 	}
-	w.Model, w.Counting, w.Exact = m.Model, numbers, m.Exact(f.counting)
-	w.Temperature, w.Limits.Tolerance, w.Joint = m.Temperature(), job.PredictLimits.Tolerance, f.decode == decodings[1]
-	if f.counting == "" && !f.own("tol") && !f.own("max-sweeps") {
-		w.Truncated = m.Sweeps()
-	}
-	w.Memory, w.Progress = f.data.Memory, progress.show
-	return w, nil
+	w.Threads, w.Settled, w.Limits, w.Joint = f.work.Threads, f.work.Settled, f.work.Limits, f.decode == decodings[1]
+	w.Limits.Tolerance, w.Memory, w.Progress = job.PredictLimits.Tolerance, f.data.Memory, progress.show
+	return w, err
 }
 
 // sizeUnits are those of sizeValue, each with its bytes: KiB is 1024, and kB 1000.

@@ -205,16 +205,18 @@ func (m *Model) Couplings() ([]CouplingRow, error) {
 	return ReadCouplings(path)
 }
 
-// Exact reports whether the model predicts by exact inference, where that is cheap: it was
-// trained by it, and no counting numbers are asked for.
-func (m *Model) Exact(asked string) bool { return asked == "" && m.Meta[MetaCounting] == countingExact }
+// exact reports whether the model predicts by exact inference, where that is cheap: it was trained by it.
+func (m *Model) exact() bool { return m.Meta[MetaCounting] == countingExact }
 
-// Sweeps is how many predictions make, as learning did; 0: until beliefs are settled.
-func (m *Model) Sweeps() int {
+// Inference is how the model predicts, unless other counting numbers are asked for: exactly, or by as many sweeps as it
+// has learned with, or until beliefs are settled.
+func (m *Model) Inference(ctx context.Context, asked string) (Inference, error) {
 	var training struct{ Method string }
 	_ = json.Unmarshal([]byte(m.Meta[MetaTraining]), &training)
 	sweeps, _ := strconv.Atoi(strings.TrimPrefix(training.Method, string(learn.Truncated)+":")) // 0 of others
-	return max(0, sweeps)
+	numbers, err := m.Counting(ctx, asked)
+	return Inference{Model: m.Model, Counting: numbers, Exact: asked == "" && m.exact(), Temperature: m.Temperature(),
+		Truncated: max(0, sweeps)}, err
 }
 
 // Counting returns the counting numbers to use with the model: those of its
