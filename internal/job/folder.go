@@ -379,13 +379,16 @@ func jsonText(v any) string {
 	return string(text)
 }
 
-// runFiles are all that a training leaves in its folder, as patterns of path.Match.
-var runFiles = []string{
-	envFile, dataFile, choiceFile, ResultFile, ModelFile, checkpointFile,
-	CouplingsFile, ErrorsFile, proofFile, report.ReportFile, runfolder.MetricsFile, runfolder.PlotFolder + "/*.svg",
-	runfolder.PlotFolder + "/*.png",
+// records are the files of a training that programs read.
+var records = []string{
+	envFile, dataFile, choiceFile, ResultFile, ModelFile, checkpointFile, CouplingsFile, ErrorsFile, proofFile,
+	runfolder.MetricsFile,
 	configFile, // the last, as by it a folder is known
 }
+
+// runFiles are all that a training leaves in its folder, as patterns of path.Match.
+var runFiles = append([]string{report.ReportFile, runfolder.PlotFolder + "/*.svg", runfolder.PlotFolder + "/*.png"},
+	records...)
 
 // IsRunFile reports whether a training leaves a file of this name, with slashes, in its folder.
 func IsRunFile(name string) bool {
@@ -395,10 +398,12 @@ func IsRunFile(name string) bool {
 	})
 }
 
-// IsReadOfRun reports whether a file of a training, by its name as for IsRunFile, is
-// there to be read by programs. The others are for people.
-func IsReadOfRun(name string) bool {
-	return IsRunFile(name) && name != report.ReportFile && path.Dir(name) != runfolder.PlotFolder
+// RecordsOf are the files of the training in a folder, as far as they are there, that programs read.
+func RecordsOf(dir string) (files []string) {
+	for _, name := range records {
+		files = append(files, filepath.Join(dir, name))
+	}
+	return files
 }
 
 // removeRun removes what a training has left in a folder, for another to start in it anew.
