@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,11 +47,7 @@ func (a *app) join(f *trainFlags) (*team, error) {
 		a.unmute()
 		return nil, nil
 	}
-	stall := f.stall
-	if stall == 0 {
-		stall = defaultStall
-	}
-	group, err := distributed.Join(launch, distributed.Options{Stall: stall})
+	group, err := distributed.Join(launch, cmp.Or(f.stall, defaultStall))
 	if err != nil {
 		return nil, fmt.Errorf("%w; or give --mpi off, with which each process trains alone", err)
 	}

@@ -11,18 +11,11 @@ import (
 	"unsafe"
 )
 
-// Options of Join.
-type Options struct {
-	// Stall is how long a rank waits for others before it ends the job. The time counts
-	// what others compute or write meanwhile. 0: for ever.
-	Stall time.Duration
-}
-
 // Group is the ranks of a job, as one of them sees them. Its methods are called by one
 // goroutine at a time, on any thread.
 type Group struct {
 	rank, size int
-	stall      time.Duration
+	stall      time.Duration // for which it waits for others before it ends the job; 0: for ever
 	engine     engine
 	peers      []string // [rank] host and process, once they are known
 
@@ -106,9 +99,6 @@ func (g *Group) Rank() int { return g.rank }
 
 // Size is the number of ranks.
 func (g *Group) Size() int { return g.size }
-
-// Name says which library carries messages.
-func (g *Group) Name() string { return g.engine.name() }
 
 // Gather sets dst to the vectors of all ranks one after the other. That of rank r has
 // lengths[r] numbers; own may be its place in dst.

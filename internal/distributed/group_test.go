@@ -23,7 +23,7 @@ func TestEverything(t *testing.T) {
 	for _, largest := range []int{largestMessage, 1000} {
 		largestMessage = largest
 		for ranks := 1; ranks <= 5; ranks++ {
-			err := Local(ranks, Options{}, func(g *Group) error {
+			err := Local(ranks, 0, func(g *Group) error {
 				hash, err := everything(g)
 				if g.Rank() == 0 {
 					hashes[hash] = true
@@ -42,7 +42,7 @@ func TestEverything(t *testing.T) {
 
 // TestStall: the message says who waits in what and for whom.
 func TestStall(t *testing.T) {
-	err := Local(3, Options{Stall: 50 * time.Millisecond}, func(g *Group) error {
+	err := Local(3, 50*time.Millisecond, func(g *Group) error {
 		if g.Rank() == 2 {
 			time.Sleep(300 * time.Millisecond)
 			return nil
@@ -66,7 +66,7 @@ func TestStall(t *testing.T) {
 
 // TestAbort: all ranks end, those that wait too.
 func TestAbort(t *testing.T) {
-	err := Local(3, Options{}, func(g *Group) error {
+	err := Local(3, 0, func(g *Group) error {
 		if g.Rank() == 1 {
 			g.Abort("enough", 3)
 		}

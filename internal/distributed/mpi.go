@@ -20,15 +20,16 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// Join makes this process, which a launcher started, a rank of its job. A process joins once.
-func Join(launch Launch, options Options) (*Group, error) {
+// Join makes this process, which a launcher started, a rank of its job, which ends where it waits for others for longer
+// than stall, what these compute or write meanwhile included; 0: never. A process joins once.
+func Join(launch Launch, stall time.Duration) (*Group, error) {
 	e := &mpi{left: make(chan chan error)}
 	joined := make(chan error)
 	go e.mainThread(launch, joined)
 	if err := <-joined; err != nil {
 		return nil, err
 	}
-	g := newGroup(e, e.rank, e.size, options.Stall)
+	g := newGroup(e, e.rank, e.size, stall)
 	g.noteSignals()
 	return g, nil
 }

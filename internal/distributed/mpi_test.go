@@ -129,7 +129,7 @@ func (j *job) mustSucceed(t testing.TB) string {
 func TestMPI(t *testing.T) {
 	oracle.Long(t)
 	want := ""
-	oracle.OK(t, Local(1, Options{}, func(g *Group) (err error) { want, err = everything(g); return err }))
+	oracle.OK(t, Local(1, 0, func(g *Group) (err error) { want, err = everything(g); return err }))
 	everyLauncher(t, func(t *testing.T, l launcher) {
 		for ranks := 1; ranks <= 4; ranks++ {
 			output := l.start(t, ranks, "check").mustSucceed(t)
@@ -310,13 +310,13 @@ func TestLibraryOfAnother(t *testing.T) {
 // TestNoLibrary: the error says what was tried, and what to install.
 func TestNoLibrary(t *testing.T) {
 	t.Setenv(Variable, "/nowhere/libmpi.so")
-	_, err := Join(Launch{By: "MPICH", Rank: 0, Size: 2}, Options{})
+	_, err := Join(Launch{By: "MPICH", Rank: 0, Size: 2}, 0)
 	if !errors.Is(err, ErrNoLibrary) || !strings.Contains(err.Error(), "/nowhere/libmpi.so") {
 		t.Errorf("the error is %v", err)
 	}
 	if runtime.GOOS == "linux" {
 		t.Setenv(Variable, "libc.so.6")
-		if _, err := Join(Launch{By: "MPICH", Rank: 0, Size: 2}, Options{}); !errors.Is(err, ErrNoLibrary) || !strings.Contains(err.Error(), "libc.so.6 has no MPI_Init_thread") {
+		if _, err := Join(Launch{By: "MPICH", Rank: 0, Size: 2}, 0); !errors.Is(err, ErrNoLibrary) || !strings.Contains(err.Error(), "libc.so.6 has no MPI_Init_thread") {
 			t.Errorf("the error is %v", err)
 		}
 	}

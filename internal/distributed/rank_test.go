@@ -44,12 +44,12 @@ func rank(what string, arguments []string) error {
 		}
 		stall = time.Duration(ms) * time.Millisecond
 	}
-	g, err := Join(launch, Options{Stall: stall})
+	g, err := Join(launch, stall)
 	if err != nil {
 		return err
 	}
 	if g.Rank() == 0 {
-		fmt.Println("library", g.Name(), "by", launch.By)
+		fmt.Println("library", g.engine.name(), "by", launch.By)
 	}
 	switch what {
 	case "check":

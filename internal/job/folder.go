@@ -10,7 +10,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -324,8 +323,7 @@ func (c Config) goesOnFrom(before *Config, dir string) error {
 	given := func(name string) bool { return c.Options[name].Source != SourceDefault }
 	differs := func(name string) bool {
 		was, ok := before.Options[name]
-		left := was.Source == SourceDefault && !given(name) && !slices.Contains(CourseOptions, name) // v0.1.0 resolved all
-		return ok && !left && jsonText(was.Value) != jsonText(c.Options[name].Value)
+		return ok && jsonText(was.Value) != jsonText(c.Options[name].Value)
 	}
 	// What was asked for is the cause, and a default may follow from it.
 	at := slices.IndexFunc(keptOptions, func(name string) bool { return differs(name) && given(name) })
@@ -438,9 +436,6 @@ type dataRecord struct {
 	Learned int `json:"learned,omitempty"`
 }
 
-// oldSeal ends records of earlier versions.
-var oldSeal = regexp.MustCompile(`,\s*"checksum": "crc32c:[0-9a-f]{8}"\s*}\s*$`)
-
 // readRecord reads a JSON file of a run folder into v, if there is one. What is in it decides what a resumed run does,
 // so that a field without meaning is refused.
 func readRecord(path string, v any) (found bool, err error) {
@@ -451,7 +446,7 @@ func readRecord(path string, v any) (found bool, err error) {
 		return false, err
 	}
 	var repeated *fileio.RepeatedKey
-	if err := fileio.JSON(oldSeal.ReplaceAll(text, []byte("}")), v); errors.As(err, &repeated) {
+	if err := fileio.JSON(text, v); errors.As(err, &repeated) {
 		return false, dataf("%s:%d: %v", path, repeated.Line, repeated)
 	} else if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return false, dataf("%s: it is empty or was cut short; bring it back from a copy, or start a new run", path)

@@ -277,10 +277,8 @@ func withoutEdges(data []*crf.Instance) (alone []*crf.Instance) {
 // HashWeights returns the SHA-256 of the weights' bits, little-endian.
 func HashWeights(weights []float64) string {
 	h := sha256.New()
-	var word [8]byte
-	for _, w := range weights {
-		binary.LittleEndian.PutUint64(word[:], math.Float64bits(w))
-		h.Write(word[:])
+	if err := binary.Write(h, binary.LittleEndian, weights); err != nil {
+		panic("job: " + err.Error()) // a hash takes all
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
