@@ -53,10 +53,8 @@ func (a *app) check(f *checkFlags, args []string) error {
 		}
 		switch {
 		case filepath.Ext(path) == ".safetensors":
-			if m, err := job.LoadModel(path); err != nil {
+			if _, err := job.LoadModel(path); err != nil {
 				problems = append(problems, err)
-			} else {
-				notes = append(notes, m.Notes...)
 			}
 		case dataset.IsNetwork(path):
 			if _, err := dataset.ReadNetwork(path, f.data.Memory); err != nil {
@@ -70,7 +68,7 @@ func (a *app) check(f *checkFlags, args []string) error {
 		var m *job.Model
 		if f.model != "" {
 			var err error
-			if m, err = a.loadModel(f.model); err != nil {
+			if m, err = job.LoadModel(f.model); err != nil {
 				return err
 			}
 		}
@@ -83,8 +81,7 @@ func (a *app) check(f *checkFlags, args []string) error {
 			notes = append(notes, set.Notes()...)
 		}
 		if set != nil && m == nil {
-			said, err := job.CheckTraining(a.ctx, set, f.data.Memory)
-			if notes = append(notes, said...); err != nil {
+			if err := job.CheckTraining(a.ctx, set, f.data.Memory); err != nil {
 				list = append(list, err)
 			}
 		}

@@ -113,7 +113,7 @@ func (f *networkFlags) openData(a *app, args []string) (*networks, error) {
 	if err := f.data.validate(); err != nil {
 		return nil, err
 	}
-	model, err := a.loadModel(f.model)
+	model, err := job.LoadModel(f.model)
 	if err != nil {
 		return nil, err
 	}
