@@ -134,8 +134,7 @@ type input struct{ option, path, wanted string }
 type files struct {
 	force   bool
 	inputs  []input
-	stdin   fs.FileInfo // of standard input, where that is a file
-	found   []string    // files that were found while reading
+	found   []string // files that were found while reading
 	outputs []written
 	known   []identity // of all that is read; nil until it is asked for
 	held    bool       // the folder of the training is made, or opened, and kept for it
@@ -169,11 +168,6 @@ func (a *app) openFiles(cmd *cobra.Command, args []string) error {
 	})
 	for _, find := range a.declared[cmd] {
 		f.outputs = append(f.outputs, find(args)...)
-	}
-	if file, ok := a.stdin.(*os.File); ok {
-		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
-			f.stdin = info
-		}
 	}
 	a.files = f
 	return f.check()
@@ -365,9 +359,6 @@ func (f *files) identities() []identity {
 		inputs = append(inputs, input{path: file})
 	}
 	for _, in := range inputs {
-		if in.path == "-" && f.stdin != nil {
-			f.known = append(f.known, identity{"standard input", f.stdin})
-		}
 		for _, file := range in.files() {
 			if info, err := os.Stat(file); err == nil && !info.IsDir() {
 				f.known = append(f.known, identity{strings.TrimSpace(in.option + " " + file), info})

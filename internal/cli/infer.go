@@ -136,7 +136,7 @@ func (a *app) infer(f *inferFlags, args []string) error {
 	if len(args) != 1 {
 		return usagef("infer: want one network: blockbp infer MODEL.uai --task PR")
 	}
-	network, err := a.readNetwork(args[0], f.Memory)
+	network, err := dataset.ReadNetwork(args[0], f.Memory)
 	if err != nil {
 		return err
 	}
@@ -173,14 +173,6 @@ func (a *app) infer(f *inferFlags, args []string) error {
 		a.note("%s", answer.shortfall)
 	}
 	return nil
-}
-
-// readNetwork reads a network in UAI format, or log potentials as arrays.
-func (a *app) readNetwork(path string, allowed int64) (*mrf.Network, error) {
-	if path == "-" {
-		return uai.Read(a.stdin, "standard input")
-	}
-	return dataset.ReadNetwork(path, allowed)
 }
 
 const evidenceHelp = "observed states `VAR=STATE,...`, or a file of them (.uai.evid); may be repeated"

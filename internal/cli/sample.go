@@ -36,7 +36,7 @@ Where exact inference takes about ten seconds at most, draws are exact and
 independent. Elsewhere Gibbs sampling runs in several chains, and R-hat and
 effective sample size tell whether they agree.`,
 		Example: "  blockbp sample grid.uai -o samples.npz\n  blockbp sample new/ -m run -o samples --samples 100\n  " +
-			"blockbp sample new/ -m run --instance 3 -o three.npz",
+			"blockbp sample new/3.npz -m run -o three.npz",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.cmd = cmd
 			return a.sample(&f, args)
