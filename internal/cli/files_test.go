@@ -283,21 +283,6 @@ func TestAnewFollowsNoLink(t *testing.T) {
 	}
 }
 
-// TestLostCheckpoint: a run that was further than its start, by its metrics, does not begin anew without a checkpoint.
-func TestLostCheckpoint(t *testing.T) {
-	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "run")
-	mustRun(t, "train", gridData(t), "-o", dir, "-q", noReport, "--max-iter", "3")
-	for _, name := range []string{"checkpoint", "model.safetensors"} {
-		oracle.OK(t, os.RemoveAll(filepath.Join(dir, name)))
-	}
-	before := readFile(t, dir, "metrics.jsonl")
-	run(t, "train", dir, "--resume", "-q").wantFailure(t, 3, "state.safetensors is missing", "tells of iterations")
-	if readFile(t, dir, "metrics.jsonl") != before {
-		t.Error("metrics were written over")
-	}
-}
-
 // TestDash: standard output takes none of the results that are files.
 func TestDash(t *testing.T) {
 	t.Parallel()

@@ -169,9 +169,6 @@ func openRun(folder *Folder, p *Prepared, watch Watch) (*run, error) {
 	}
 	own := *folder
 	r.folder, r.files = &own, folder.files
-	if err := r.files.Unlocked(); err != nil {
-		watch.note("%s cannot be locked (%v): see to it that no other run uses it at the same time", r.files.Dir(), err)
-	}
 	r.folder.Config.Command, r.folder.Config.Options = trainCommand, p.resolved(folder.Config.Options)
 	if own.Resume { // with the method that was chosen at its start
 		p.Choice = cmp.Or(p.Choice, r.folder.Config.Options["method"].choiceOf())
@@ -185,7 +182,7 @@ func openRun(folder *Folder, p *Prepared, watch Watch) (*run, error) {
 	if err := r.writeConfig(); err != nil {
 		return nil, err
 	}
-	if err := r.writeKnown(); err != nil {
+	if err := r.files.WriteJSON(dataFile, dataRecord{r.sources(), len(p.Set.Sources)}); err != nil {
 		return nil, err
 	}
 	if err := r.files.WriteJSON(envFile, runfolder.Environment()); err != nil {
@@ -212,15 +209,7 @@ func (r *run) reopen() (err error) {
 	switch {
 	case err == nil:
 		r.p.Settings.Resume, r.last, r.checkpointed = state, state.Iteration, true
-		if _, err := os.Stat(r.files.Path(dataFile)); errors.Is(err, fs.ErrNotExist) {
-			r.watch.note("%s is missing: whether the data are those of the run, its checkpoint alone can tell",
-				r.files.Path(dataFile))
-		}
 	case errors.Is(err, fs.ErrNotExist):
-		if _, err := os.Stat(r.files.Path(ModelFile)); err == nil {
-			return dataf("%s is missing, although the run has come to a model, %s: bring it back, or start a new run in "+
-				"another folder", r.files.Path(checkpointFile), ModelFile)
-		}
 		metrics, err := runfolder.ReadMetrics(r.files.Path(runfolder.MetricsFile))
 		if slices.ContainsFunc(metrics, func(m runfolder.Metric) bool { return m.Iter > 0 }) {
 			return dataf("%s is missing, although %s tells of iterations: bring it back, or start a new run in another folder",
@@ -248,24 +237,10 @@ func (r *run) begin() (err error) {
 	if err := r.files.RemoveLeftovers(); err != nil {
 		return err
 	}
-	if err := r.writeConfig(); err != nil {
-		return err
-	}
-	if _, err := os.Stat(r.files.Path(dataFile)); errors.Is(err, fs.ErrNotExist) {
-		if err := r.writeKnown(); err != nil {
-			return err
-		}
-	}
-	if r.metrics, err = r.files.Metrics(r.last); err == nil && r.metrics.Lost > 0 {
-		r.watch.note("%s: %d lines were damaged, or of an iteration that was there already, and are left out",
-			r.files.Path(runfolder.MetricsFile), r.metrics.Lost)
+	if err = r.writeConfig(); err == nil {
+		r.metrics, err = r.files.Metrics(r.last)
 	}
 	return err
-}
-
-// writeKnown writes what is known of a run before it begins, beside its configuration.
-func (r *run) writeKnown() error {
-	return r.files.WriteJSON(dataFile, dataRecord{r.sources(), len(r.p.Set.Sources)})
 }
 
 // writeConfig writes what a resumed run takes its data and options from.
@@ -293,8 +268,11 @@ func (r *run) sources() []dataset.Source {
 func (r *run) sameData() error {
 	dir := r.files.Dir()
 	var record dataRecord
-	if found, err := readRecord(r.files.Path(dataFile), &record); !found {
+	if found, err := readRecord(r.files.Path(dataFile), &record); err != nil {
 		return err
+	} else if !found {
+		return dataf("%s is missing, which tells the data of the run: bring it back, or start a new run",
+			r.files.Path(dataFile))
 	}
 	const remedy = "resume with the same data, or start a new run"
 	lacks := func(list []dataset.Source, s dataset.Source) bool {
