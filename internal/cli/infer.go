@@ -71,6 +71,7 @@ marginals, or states; of a .bif, whose variables have names, by these.`,
 			"not given")
 	fl.IntVar(&f.Limits.MaxSweeps, "max-sweeps", infer.DefaultLimits.MaxSweeps,
 		"most sweeps over the network (MPE: 4000 if not given)")
+	refuseZero(fl, "tol", "max-sweeps")
 	fl.Var(sizeValue(&f.Memory), "memory", "most memory to take, in bytes or such as 40GiB (default: four fifths of "+
 		"what is available; 2GiB for the tables of exact)")
 	fl.Uint64Var(&f.Seed, "seed", 1, "seed of trw's spanning trees")
@@ -119,9 +120,6 @@ func (f *inferFlags) resolve(cmd *cobra.Command) error {
 	f.changed = changed
 	if changed("seed") && f.method == "bp" && f.counting != "trw" {
 		return usagef("{seed} is used by {counting=trw} only: with %s nothing is random", f.counting)
-	}
-	if changed("tol") && !(f.Limits.Tolerance > 0) || changed("max-sweeps") && f.Limits.MaxSweeps < 1 {
-		return usagef("{tol} %v and {max-sweeps} %d: want positive numbers", f.Limits.Tolerance, f.Limits.MaxSweeps)
 	}
 	return nil
 }

@@ -108,12 +108,13 @@ func (v numberValue) Set(text string) error {
 	return nil
 }
 
-// refuseZero makes flags refuse zero, on the command line and in a configuration file.
+// refuseZero makes flags refuse zero.
 func refuseZero(flags *pflag.FlagSet, names ...string) {
 	for _, name := range names {
 		f := flags.Lookup(name)
-		f.Value = numberValue{f.Value, true}
-		f.DefValue = "" // help shows no default then: the text tells it
+		if f.Value = (numberValue{f.Value, true}); f.DefValue == "0" || f.DefValue == "0s" {
+			f.DefValue = "" // help shows no default then: the text tells it
+		}
 	}
 }
 
@@ -171,6 +172,7 @@ func (f *inferenceFlags) register(fl *pflag.FlagSet) {
 	fl.Float64Var(&f.work.Settled, "tol", job.PredictTolerance,
 		"inference ends where no belief is expected to change by more")
 	fl.IntVar(&f.work.Limits.MaxSweeps, "max-sweeps", job.PredictLimits.MaxSweeps, "most sweeps per instance")
+	refuseZero(fl, "max-sweeps")
 	fl.StringVar(&f.decode, "decode", decodings[0], "labels: marginals (the most likely state of every node) or map (a "+
 		"most probable joint state)")
 	fl.StringVar(&f.cost, "cost", "", "labels of least expected cost: STATE=COST,... of missing a state (others 1)")
@@ -181,8 +183,6 @@ func (f *inferenceFlags) validate() error {
 	case !(f.work.Settled > 0 && f.work.Settled < 1):
 		return usagef("{tol} %v: want a number between 0 and 1, by which a belief may still change, such as %v",
 			f.work.Settled, job.PredictTolerance)
-	case f.work.Limits.MaxSweeps < 1:
-		return usagef("{max-sweeps} %d: want at least 1", f.work.Limits.MaxSweeps)
 	case !slices.Contains(decodings, f.decode):
 		return usagef("{decode} %q: want %s", f.decode, strings.Join(decodings, " or "))
 	}
