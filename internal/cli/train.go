@@ -213,7 +213,7 @@ func (a *app) trainAs(t *team, cmd *cobra.Command, f *trainFlags, args []string)
 	show := &display{progress: a.newProgress(f.quiet, p.Settings), app: a}
 	watch := show.watch()
 	if t != nil {
-		watch.Opened, watch.SaveNow = t.together, t.group.TakeSignal
+		watch.Opened = t.together
 		watch.Fitted = func() { t.alone = true } // the others wait to leave
 	}
 	if iteration := watch.Iteration; t == nil {

@@ -6,7 +6,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 	"unsafe"
 )
@@ -32,8 +31,7 @@ type Group struct {
 	lengths  []int       // [rank]
 	one      [1]float64
 	flags    []float64 // [rank]
-	asked    atomic.Bool
-	patient  bool // in Close: no wait is too long
+	patient  bool      // in Close: no wait is too long
 }
 
 // engine carries messages.
@@ -236,10 +234,6 @@ func (g *Group) Close() error {
 	g.any(opLeave, false)
 	return g.engine.close()
 }
-
-// TakeSignal reports whether SIGUSR1 came since the last time that it was asked. Ranks get
-// signals at different times: Any makes one answer of it.
-func (g *Group) TakeSignal() bool { return g.asked.Swap(false) }
 
 func (g *Group) send(peer int, x []float64)    { g.sendBytes(peer, bytesOf(x)) }
 func (g *Group) receive(peer int, x []float64) { g.receiveBytes(peer, bytesOf(x)) }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"runtime"
 	"strconv"
 	"strings"
@@ -29,21 +28,7 @@ func Join(launch Launch, stall time.Duration) (*Group, error) {
 	if err := <-joined; err != nil {
 		return nil, err
 	}
-	g := newGroup(e, e.rank, e.size, stall)
-	g.noteSignals()
-	return g, nil
-}
-
-// noteSignals lets SIGUSR1, which mpirun of Open MPI passes on and scancel can send, set a
-// flag instead of ending the process.
-func (g *Group) noteSignals() {
-	asked := make(chan os.Signal, 1)
-	signal.Notify(asked, syscall.SIGUSR1)
-	go func() {
-		for range asked {
-			g.asked.Store(true)
-		}
-	}()
+	return newGroup(e, e.rank, e.size, stall), nil
 }
 
 // function is one of the MPI library.

@@ -276,21 +276,6 @@ func noneLeft(t *testing.T, output string) {
 	}
 }
 
-// TestSignal: SIGUSR1 to one rank is known to all at the same call.
-func TestSignal(t *testing.T) {
-	everyLauncher(t, func(t *testing.T, l launcher) {
-		j := l.start(t, 2, "signal")
-		j.output.when(t, "process ")
-		process := 0
-		oracle.Must(fmt.Sscanf(regexp.MustCompile(`process \d+`).FindString(j.output.String()), "process %d", &process))(t)
-		time.Sleep(100 * time.Millisecond)
-		oracle.OK(t, syscall.Kill(process, syscall.SIGUSR1))
-		if output := j.mustSucceed(t); strings.Count(output, "asked") != 2 {
-			t.Errorf("not both ranks were asked:\n%s", output)
-		}
-	})
-}
-
 // TestLibraryOfAnother: each rank would be alone, and says why it is not.
 func TestLibraryOfAnother(t *testing.T) {
 	oracle.Long(t)

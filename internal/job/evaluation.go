@@ -29,9 +29,9 @@ type Evaluation struct {
 	Count     [][]bool  // which nodes of each instance to compare; nil: all
 }
 
-// NewEvaluation compares with the labels that instances of a set carry, which may be without the edges of the set's own.
-// Of graph tables it compares on the nodes of one split only, and holds the labels of another; "" stands for all that
-// are not held, and for none.
+// NewEvaluation compares with the labels that instances of a set carry, which may be without the edges of its own. Of
+// graph tables it compares on the nodes of one split only, and holds the labels of another; "" stands for all that are
+// not held, and for none.
 func NewEvaluation(name string, set *dataset.Set, instances []*crf.Instance, split, observed string) (*Evaluation,
 	error) {
 	for i, in := range instances {

@@ -306,8 +306,8 @@ func (p *Prepared) checkMemory() (err error) {
 	return err
 }
 
-// CheckTraining refuses data of which a training, with the choices of a user who makes none, would take more memory than
-// it may, as Options.Memory has it. The features of the set may be changed.
+// CheckTraining refuses data of which a training, with the choices of a user who makes none, would take more memory
+// than it may, as Options.Memory has it. The features of the set may be changed.
 func CheckTraining(ctx context.Context, set *dataset.Set, allowed int64) error {
 	o := Options{Settings: learn.Settings{Memory: allowed}, Scale: scaleEach}
 	_, err := Prepare(ctx, o, Task{Set: set, Owned: true})
