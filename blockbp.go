@@ -98,7 +98,7 @@ func (o *Options) job() job.Options {
 		NoStandardise: o.NoStandardise, NoEdges: o.NoEdges, Edges: o.Edges, Physics: o.Physics,
 	}
 	if o.Patience > 0 {
-		j.EarlyStop = earlyStop(o.Patience)
+		j.EarlyStop = fmt.Sprintf("accuracy@%s:%d", validationName, o.Patience)
 	}
 	return j
 }

@@ -3,7 +3,6 @@ package blockbp
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"path/filepath"
 	"runtime"
@@ -93,10 +92,6 @@ func newTraining(r *job.Result) *Training {
 		t.Validation[strings.TrimSuffix(name, "@"+validationName)] = float64(value)
 	}
 	return t
-}
-
-func earlyStop(patience int) string {
-	return fmt.Sprintf("accuracy@%s:%d", validationName, patience)
 }
 
 // evaluation reads the validation data as those of the model to be trained.

@@ -361,7 +361,7 @@ func (a *app) trainingTask(f *trainFlags, data []string, hopsGiven bool) (t job.
 		if slices.ContainsFunc(t.Evaluations, func(e *job.Evaluation) bool { return e.Name == name }) {
 			return t, usagef("{eval} %s: the name %q is used twice", spec, name)
 		}
-		e, err := t.OpenEvaluation(a.ctx, job.Source{Paths: data, Options: read(nil)}, name, path, f.options.NoEdges)
+		e, err := t.OpenEvaluation(a.ctx, data, read(nil), name, path, f.options.NoEdges)
 		if err != nil {
 			return t, fmt.Errorf("{eval} %s: %w", name, notTraining(err))
 		}

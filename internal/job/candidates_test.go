@@ -97,7 +97,7 @@ func fewOf(t *testing.T, paths []string, o dataset.Options, hopsOpen bool) Task 
 	t.Helper()
 	set := oracle.Must(dataset.Open(t.Context(), paths, o))(t)
 	task := Task{Set: set, HopsOpen: hopsOpen}
-	e := oracle.Must(task.OpenEvaluation(t.Context(), Source{Paths: paths, Options: o}, "test", "test", false))(t)
+	e := oracle.Must(task.OpenEvaluation(t.Context(), paths, o, "test", "test", false))(t)
 	task.Evaluations = []*Evaluation{e}
 	return task
 }

@@ -106,18 +106,12 @@ func UnknownSplit(set *dataset.Set, split string) string {
 		option.Suggestion(split, slices.Sorted(maps.Keys(known)), ""))
 }
 
-// Source is where data lie and how they are read.
-type Source struct {
-	Paths   []string
-	Options dataset.Options
-}
-
-// OpenEvaluation reads the evaluation set that path names beside the training set that was read from a source: other
-// files, a list of ids in the same image folder, or a split of the same graph tables. Errors of reading are those of
-// package dataset.
-func (t *Task) OpenEvaluation(ctx context.Context, source Source, name, path string, noEdges bool) (*Evaluation,
-	error) {
-	paths, o := []string{path}, source.Options
+// OpenEvaluation reads the evaluation set that path names beside the training set that was read from data: other files,
+// a list of ids in the same image folder, or a split of the same graph tables. Errors of reading are those of package
+// dataset.
+func (t *Task) OpenEvaluation(ctx context.Context, data []string, o dataset.Options, name, path string,
+	noEdges bool) (*Evaluation, error) {
+	paths := []string{path}
 	o.Schema, o.Recipe, o.Learning = &t.Set.Schema, &t.Set.Recipe, false
 	// they are in the recipe already
 	o.Edges, o.Bins, o.Neighbours, o.Hops, o.NoBias = "", 0, 0, 0, false
@@ -125,20 +119,20 @@ func (t *Task) OpenEvaluation(ctx context.Context, source Source, name, path str
 	switch t.Set.Recipe.Kind {
 	case dataset.KindGraph:
 		if o.Observed = ""; split {
-			paths = source.Paths
+			paths = data
 		}
 	case dataset.KindImages:
 		info, err := os.Stat(path)
 		if err != nil {
 			// The list may be given by its name inside the data folder, as --list may.
-			if _, inside := os.Stat(filepath.Join(source.Paths[0], path)); inside != nil {
+			if _, inside := os.Stat(filepath.Join(data[0], path)); inside != nil {
 				return nil, option.Errorf("%s: no such file or directory, here or in %s; want a list of ids, or a folder of "+
-					"pictures and labels", path, source.Paths[0])
+					"pictures and labels", path, data[0])
 			}
 		}
 		o.List = ""
 		if info == nil || !info.IsDir() {
-			paths, o.List = source.Paths, path
+			paths, o.List = data, path
 		}
 	}
 	set, err := dataset.Open(ctx, paths, o)
