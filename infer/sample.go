@@ -248,12 +248,8 @@ func sampleChains(ctx context.Context, n *mrf.Network, options *SampleOptions) (
 
 // divide shares out n draws among chains: chain k has those from first[k] to first[k+1].
 func divide(n, chains int) (first []int) {
-	first = make([]int, chains+1)
-	for k := range chains {
-		first[k+1] = first[k] + n/chains
-		if k < n%chains {
-			first[k+1]++
-		}
+	for k := range chains + 1 {
+		first = append(first, k*(n/chains)+min(k, n%chains))
 	}
 	return first
 }

@@ -66,10 +66,11 @@ func (m *Model) Temperature() float64 {
 // says nothing of how to read data, is an *Error of kind Data.
 func LoadModel(path string) (*Model, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		if err := CheckRunFolder(path, ModelFile); err != nil {
-			return nil, err
+		dir := path
+		path = filepath.Join(dir, ModelFile)
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return nil, dataf("%s has no %s: it is no run folder, or its run has not come so far", dir, ModelFile)
 		}
-		path = filepath.Join(path, ModelFile)
 	}
 	model, meta, err := crf.Load(path)
 	if err != nil {
@@ -241,19 +242,6 @@ func HashWeights(weights []float64) string {
 		panic("job: " + err.Error()) // a hash takes all
 	}
 	return hex.EncodeToString(h.Sum(nil))
-}
-
-// CheckRunFolder looks whether a folder has a file that a run leaves in it.
-func CheckRunFolder(dir, file string) error {
-	if _, err := os.Stat(dir); err != nil {
-		return err
-	}
-	if _, err := os.Stat(filepath.Join(dir, file)); errors.Is(err, fs.ErrNotExist) {
-		return dataf("%s has no %s: it is no run folder, or its run has not come so far", dir, file)
-	} else if err != nil {
-		return err
-	}
-	return nil
 }
 
 // DataError says what is wrong with the file at path.
