@@ -32,6 +32,41 @@ func TestModelsOfBefore(t *testing.T) {
 			t.Errorf("%s: %s", o.command(), o.stderr)
 		}
 	}
+	now := filepath.Join(folder, "run", "model.safetensors")
+	if o := mustRun(t, "check", now); strings.Count(o.stderr, "note:") != 1 || !strings.Contains(o.stderr, "the training ended at --max-iter") {
+		t.Errorf("a model of this version is noted, but for its limit: %s", o.stderr)
+	}
+}
+
+// TestModelsOfLimits: whoever uses a model whose training a limit ended is told so, once; a model
+// that converged is used in silence.
+func TestModelsOfLimits(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	data := filepath.Join(before, "data", "0.npz")
+	for _, c := range []struct {
+		options []string
+		want    string
+	}{
+		{[]string{"--max-iter", "1"}, "the training ended at --max-iter, before the optimum; blockbp train DIR --resume goes on, with a higher limit"},
+		{[]string{"--max-passes", "1"}, "the training ended at --max-passes, before the optimum; blockbp train DIR --resume goes on, with a higher limit"},
+		{[]string{"--max-passes", "1", "--checkpoint=false"}, "the training ended at --max-passes, before the optimum; train again, with a higher limit"},
+		{nil, ""},
+	} {
+		run := filepath.Join(folder, "run"+strings.Join(c.options, ""))
+		mustRun(t, append([]string{"train", data, "--l2", "1", noReport, "-q", "-o", run}, c.options...)...)
+		for _, args := range [][]string{
+			{"eval", data, "-m", run, "-q"},
+			{"predict", data, "-m", run, "-o", run + ".predicted", "-q"},
+			{"check", filepath.Join(run, "model.safetensors")},
+		} {
+			o := mustRun(t, args...)
+			want := strings.ReplaceAll(c.want, "DIR", run)
+			if n := strings.Count(o.stderr, "the training ended"); want == "" && n > 0 || want != "" && (n != 1 || !strings.Contains(o.stderr, want)) {
+				t.Errorf("%s: want once %q: %s", o.command(), want, o.stderr)
+			}
+		}
+	}
 }
 
 // TestRunsOfBefore: a run that an earlier version began is refused with what to do, and

@@ -53,8 +53,10 @@ func (a *app) check(f *checkFlags, args []string) error {
 		}
 		switch {
 		case filepath.Ext(path) == ".safetensors":
-			if _, err := job.LoadModel(path); err != nil {
+			if m, err := job.LoadModel(path); err != nil {
 				problems = append(problems, err)
+			} else {
+				notes = append(notes, m.Notes...)
 			}
 		case dataset.IsNetwork(path):
 			if _, err := dataset.ReadNetwork(path, f.data.Memory); err != nil {
@@ -68,7 +70,7 @@ func (a *app) check(f *checkFlags, args []string) error {
 		var m *job.Model
 		if f.model != "" {
 			var err error
-			if m, err = job.LoadModel(f.model); err != nil {
+			if m, err = a.loadModel(f.model); err != nil {
 				return err
 			}
 		}

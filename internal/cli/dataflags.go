@@ -94,6 +94,16 @@ func (a *app) openData(paths []string, o dataset.Options) (*dataset.Set, error) 
 	return set, a.readsAlso(set.Sources)
 }
 
+// loadModel reads a model, and tells what its file wants said.
+func (a *app) loadModel(path string) (*job.Model, error) {
+	m, err := job.LoadModel(path)
+	if err != nil {
+		return nil, err
+	}
+	a.noteAll(m.Notes)
+	return m, nil
+}
+
 // notTraining says what to do with the folder of a training that was given for data, and could not be read as such.
 func notTraining(err error) error {
 	at := (*dataset.Error)(nil)

@@ -60,7 +60,7 @@ func (a *app) eval(f *evalFlags, args []string) error {
 	}
 	var models []*job.Model
 	for _, path := range f.models {
-		m, err := job.LoadModel(path)
+		m, err := a.loadModel(path)
 		if err != nil {
 			return err
 		}

@@ -115,6 +115,8 @@ func TestImages(t *testing.T) {
 		}
 	}
 	train(t, data, "-o", without, "--list", "train.txt", "--no-edges", "--l2", "1")
+	mustRun(t, "train", data, "-o", filepath.Join(folder, "bethe"), "--counting", "bethe", "--max-iter", "9", "-q",
+		noReport).says(t, "with --counting bethe the objective of hidden labels is a difference of two approximations")
 
 	// The model knows neighbours and bins; labels are not needed.
 	unlabelled := filepath.Join(folder, "unlabelled")

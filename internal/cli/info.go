@@ -75,7 +75,7 @@ func (f *infoFlags) describe(a *app, args []string, network, model bool) (descri
 		}
 		return d, a.ctx.Err()
 	case model:
-		m, err := job.LoadModel(args[0])
+		m, err := a.loadModel(args[0])
 		if err != nil {
 			return nil, err
 		}

@@ -108,7 +108,7 @@ func (f *networkFlags) openData(a *app, args []string) (*networks, error) {
 	if err := f.data.validate(); err != nil {
 		return nil, err
 	}
-	model, err := job.LoadModel(f.model)
+	model, err := a.loadModel(f.model)
 	if err != nil {
 		return nil, err
 	}

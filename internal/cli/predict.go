@@ -55,7 +55,7 @@ func (a *app) predict(f *predictFlags, args []string) error {
 	if err := f.validate(); err != nil {
 		return err
 	}
-	model, err := job.LoadModel(f.model)
+	model, err := a.loadModel(f.model)
 	if err != nil {
 		return err
 	}

@@ -329,7 +329,7 @@ func writtenBy(folder *job.Folder) []written {
 // trainingTask reads what is learned from, and compared with.
 func (a *app) trainingTask(f *trainFlags, data []string, hopsGiven bool) (t job.Task, err error) {
 	if f.init != "" {
-		if t.Initial, err = job.LoadModel(f.init); err != nil {
+		if t.Initial, err = a.loadModel(f.init); err != nil {
 			return t, err
 		}
 	}
@@ -349,7 +349,7 @@ func (a *app) trainingTask(f *trainFlags, data []string, hopsGiven bool) (t job.
 	}
 	t.Owned, t.HopsOpen = true, !hopsGiven
 	if f.reference != "" {
-		if t.Reference, err = job.LoadModel(f.reference); err != nil {
+		if t.Reference, err = a.loadModel(f.reference); err != nil {
 			return t, err
 		}
 	}

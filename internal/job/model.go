@@ -22,6 +22,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -52,6 +53,7 @@ type Model struct {
 	Model  *crf.Model
 	Recipe *dataset.Recipe
 	Meta   map[string]string // of its file, the recipe included
+	Notes  []string          // what its reader should know of the file
 }
 
 // Temperature is that of the model's beliefs, as infer.Predictor.Temperature; 1 where none was chosen.
@@ -86,17 +88,15 @@ func LoadModel(path string) (*Model, error) {
 	if err := checkMeta(path, meta); err != nil {
 		return nil, err
 	}
-	text, ok := meta[dataset.RecipeKey]
-	if !ok {
-		return nil, dataf("%s: the metadata have no %q, so it is not known how to read data for this model; train it with "+
-			"blockbp train", path, dataset.RecipeKey)
-	}
-	if m.Recipe, err = dataset.ParseRecipe(text); err != nil {
-		return nil, dataf("%s: metadata %s: %v", path, dataset.RecipeKey, err)
+	if m.Recipe, err = recipeOf(path, meta); err != nil {
+		return nil, err
 	}
 	if own := meta[MetaCounting] == countingOwn; own != (model.Counts != nil) {
 		return nil, dataf("%s: metadata %q are %q, and it has tensors of counting numbers: %v: the file is damaged", path,
 			MetaCounting, meta[MetaCounting], !own)
+	}
+	if text := m.unfinished(); text != "" {
+		m.Notes = []string{text}
 	}
 	return m, nil
 }
@@ -127,6 +127,46 @@ func checkMeta(path string, meta map[string]string) error {
 		}
 	}
 	return nil
+}
+
+// unfinished says that a limit or an interruption ended the training; "": none did, or the file does not say.
+func (m *Model) unfinished() string {
+	var training struct {
+		Status learn.Status `json:"status"`
+	}
+	if json.Unmarshal([]byte(m.Meta[MetaTraining]), &training) != nil {
+		return ""
+	}
+	ended := map[learn.Status]string{
+		learn.IterationLimit: "at {max-iter}", learn.PassLimit: "at {max-passes}", learn.TimeLimit: "at {max-time}",
+		learn.Interrupted: "when it was interrupted",
+	}[training.Status]
+	if ended == "" {
+		return ""
+	}
+	remedy := "train again, with a higher limit"
+	if _, err := os.Stat(m.beside(filepath.Dir(checkpointFile))); err == nil {
+		remedy = fmt.Sprintf("{resume!blockbp train %s --resume} goes on, with a higher limit",
+			option.Literal(filepath.Dir(m.Path)))
+	}
+	if training.Status == learn.Interrupted {
+		remedy = strings.TrimSuffix(remedy, ", with a higher limit")
+	}
+	return fmt.Sprintf("%s: the training ended %s, before the optimum; %s", m.Path, ended, remedy)
+}
+
+// recipeOf reads how data are read for the model at path from its metadata.
+func recipeOf(path string, meta map[string]string) (*dataset.Recipe, error) {
+	text, ok := meta[dataset.RecipeKey]
+	if !ok {
+		return nil, dataf("%s: the metadata have no %q, so it is not known how to read data for this model; train it with "+
+			"blockbp train", path, dataset.RecipeKey)
+	}
+	recipe, err := dataset.ParseRecipe(text)
+	if err != nil {
+		return nil, dataf("%s: metadata %s: %v", path, dataset.RecipeKey, err)
+	}
+	return recipe, nil
 }
 
 // Save writes the model into a file, whole or not at all.

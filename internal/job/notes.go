@@ -26,8 +26,16 @@ func (p *Prepared) hints() (texts []string) {
 		texts = append(texts, fmt.Sprintf("files in %s lie in memory: name a folder on a disk, or leave {spill} out",
 			o.Spill))
 	}
+	if o.Counting == "bethe" && set.Recipe.Kind == dataset.KindImages && !o.Method.Local() && p.labels().hidden > 0 {
+		texts = append(texts, "with {counting=bethe} the objective of hidden labels is a difference of two approximations, "+
+			"by which photographs were learned wrong: compare with {counting=convex}")
+	}
 	if !o.Method.Local() || o.Method == learn.Exact {
 		return texts
+	}
+	if o.ClassWeights != "" && o.Method == learn.Pseudo && !o.NoEdges {
+		texts = append(texts, "{class-weights} with {method=pseudo} multiply the odds of a state once for every neighbour "+
+			"that is in it: rare states spread; with another method they do once")
 	}
 	if p.labels().hidden > 0 && p.hidden == "" && o.Method != learn.Truncated { // which says what is done
 		texts = append(texts, fmt.Sprintf("{method=%s} leaves out every node and edge that misses a label; the other "+
@@ -129,6 +137,37 @@ func (m *Model) LearnedFrom(e *Evaluation) string {
 // unsettledTold is the change of a message in the last pass of a check that is told of: the check that a limit ends is
 // short, and leaves smaller ones as a rule.
 const unsettledTold = 0.01
+
+// noOptimum tells of states that no label has where nothing regularises: the likelihood
+// grows for ever as their weights fall.
+func noOptimum(p learn.Problem) []string {
+	if p.L2 > 0 || p.Statistics != nil {
+		return nil
+	}
+	var names []string
+	types := p.Model.Schema.NodeTypes
+	for a, counts := range labelsOf(types, p.Data).of {
+		t := &types[a]
+		for row := range max(1, t.Copies) {
+			labels := counts[row*len(t.States):][:len(t.States)]
+			for state, n := range labels {
+				if t.Features == 0 || n > 0 || slices.Max(labels) == 0 { // nothing is asked of nodes without any label
+					continue
+				}
+				name := fmt.Sprintf("state %q of node type %q", t.States[state], t.Name)
+				if t.Copies > 0 {
+					name += fmt.Sprintf(" at its node %d", row)
+				}
+				names = append(names, name)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("{l2=0}, and no label has %s: nothing keeps their weights from falling without end; "+
+		"give {l2} a positive value, or leave such states out of the data", option.FirstFew(names))}
+}
 
 // resultNotes say what a result shows to be wrong with data or settings, each with what to do about it.
 func resultNotes(r *learn.Result) []string {

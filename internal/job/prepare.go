@@ -172,7 +172,7 @@ func (p *Prepared) evaluations() (err error) {
 // note says what was assumed, and what is wrong.
 func (p *Prepared) note() {
 	p.Hints = slices.Concat(p.hints(), learnedFrom(p.Set, p.Evaluations))
-	p.Notes = slices.Concat(p.Notes, p.Set.Notes())
+	p.Notes = slices.Concat(p.Notes, p.Set.Notes(), noOptimum(p.Problem))
 	if p.featuresFirst() && !p.choosing {
 		p.said = append(p.said, "most labels are hidden: weights begin with those of node features alone; compare with "+
 			"{no-edges}")
