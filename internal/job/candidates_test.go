@@ -97,7 +97,7 @@ func fewOf(t *testing.T, paths []string, o dataset.Options, hopsOpen bool) Task 
 	t.Helper()
 	set := oracle.Must(dataset.Open(t.Context(), paths, o))(t)
 	task := Task{Set: set, HopsOpen: hopsOpen}
-	e := oracle.Must(task.OpenEvaluation(t.Context(), Source{Paths: paths, Options: o}, "test", "test", false))(t)
+	e := oracle.Must(task.OpenEvaluation(t.Context(), paths, o, "test", "test", false))(t)
 	task.Evaluations = []*Evaluation{e}
 	return task
 }
@@ -217,13 +217,8 @@ func TestChoiceIsReproduced(t *testing.T) {
 
 	m := oracle.Must(LoadModel(filepath.Join(folder, "whole")))(t)
 	set := oracle.Must(dataset.Open(t.Context(), paths, dataset.Options{Schema: &m.Model.Schema, Recipe: m.Recipe}))(t)
-	e, err := NewEvaluation("test", set, oracle.Must(m.Instances(set))(t))
-	if err == nil {
-		err = e.Restrict("test", "train")
-	}
-	oracle.OK(t, err)
-	numbers := oracle.Must(m.Counting(t.Context(), ""))(t)
-	scored := oracle.Must(Inference{Model: m.Model, Counting: numbers, Threads: 1, Temperature: m.Temperature()}.Score(t.Context(), e, false))(t)
+	e := oracle.Must(NewEvaluation("test", set, oracle.Must(m.Instances(set))(t), "test", "train"))(t)
+	scored := oracle.Must(oracle.Must(m.Inference(t.Context(), ""))(t).Score(t.Context(), e, false))(t)
 	if a, b := scored.Score.MeanLogLoss(), want.Scores[0].Score.MeanLogLoss(); a != b || scored.Score.Accuracy() != want.Scores[0].Score.Accuracy() {
 		t.Errorf("the saved model has log loss %v, and the training told %v", a, b)
 	}
