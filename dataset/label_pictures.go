@@ -18,7 +18,7 @@ import (
 
 const (
 	// mostColours bounds how many states the colours of label pictures make: soft borders make more.
-	mostColours = 64
+	mostColours      = 64
 	white, lightGrey = 0xffffff, 0xc8c8c8 // masks with soft borders have both
 	// hiddenName is the name of a colour that hides labels, as in text and tables.
 	hiddenName = "?"
