@@ -261,9 +261,8 @@ func labelTextsOf(labels []int32) []string {
 func numbersOf(states []string) []int32 {
 	numbers := make([]int32, len(states))
 	for x, name := range states {
-		if y, err := strconv.ParseInt(strings.TrimSpace(name), 10, 32); err == nil {
-			numbers[x] = int32(y)
-		}
+		y, _ := strconv.ParseInt(strings.TrimSpace(name), 10, 32)
+		numbers[x] = int32(y)
 	}
 	return numbers
 }

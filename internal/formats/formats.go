@@ -44,8 +44,8 @@ var formats = []Format{
 	{"a file of predictions", "", "beliefs log_score", (*Peek).isPrediction, "give the data that they are of"},
 	{"a file of arrays as PyTorch Geometric names them", "", "edge_index", nil, fromGeometric},
 	{"a graph with masks", "", "train_masks", nil, `python3 -c 'import numpy as n, sys; d = n.load(sys.argv[1]); ` +
-		`y = d["node_labels"]; n.savez("converted.npz", edges=d["edges"], labels=n.where(d["train_masks"][0], y, -1), ` +
-		`node_features=n.c_[d["node_features"], n.ones(len(y))])' FILE`},
+		`y = d["node_labels"]; n.savez("converted.npz", edges=n.unique(n.sort(d["edges"]), axis=0), ` +
+		`labels=n.where(d["train_masks"][0], y, -1), node_features=n.c_[d["node_features"], n.ones(len(y))])' FILE`},
 	{"a graph of sparse matrices", "", "adj_indptr", nil, fromSparse},
 	{"a sparse matrix", "", "indptr", nil, `python3 -c 'import numpy, sys, scipy.sparse as s; ` +
 		`numpy.savetxt("edges.csv", numpy.transpose(s.triu(s.load_npz(sys.argv[1]), 1).nonzero()), ` + edgeHeader},
