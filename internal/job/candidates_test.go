@@ -496,12 +496,12 @@ func TestScale(t *testing.T) {
 	data := func(telling int, unit float64) *dataset.Set { // the other features are noise of that unit
 		r, all := rand.New(rand.NewPCG(1, 2)), []*dataset.Arrays(nil)
 		for range 12 {
-			a := &dataset.Arrays{NodeFeatures: &dataset.Matrix{Columns: 41}, Labels: [][]int32{nil}}
+			a := &dataset.Arrays{NodeFeatures: &dataset.Matrix{Columns: 1101}, Labels: [][]int32{nil}}
 			for s := range int32(10) {
 				y := int32(r.IntN(2))
 				a.Labels[0], a.NodeFeatures.Data = append(a.Labels[0], y), append(a.NodeFeatures.Data, 1)
 				a.Edges = append(a.Edges, [2]int32{s, (s + 1) % 10})
-				for j := range 40 {
+				for j := range 1100 { // 264,240 labels times features times states
 					x := unit * r.NormFloat64()
 					if j < telling {
 						x = r.NormFloat64() + 2*float64(y)
