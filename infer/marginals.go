@@ -37,6 +37,9 @@ type Result struct {
 
 	// Counting are the counting numbers of Propagation.
 	Counting *counting.Numbers
+	// Classes is how many messages of Options.Lift went between, with one for all of a class; 0: between all nodes, for
+	// want of symmetry. Then LogZ is the free energy, and variables of a class share a row of Marginals.
+	Classes int
 	// Auxiliary is the number of variables that Propagation added, one for each factor of more than two.
 	Auxiliary int
 
@@ -97,7 +100,13 @@ func (o *Options) propagate(ctx context.Context, n *mrf.Network, marginals bool)
 		return nil, err
 	}
 	o.Limits.threads = o.Threads
-	end, err := propagate(ctx, reduced.pairwise, numbers, o.Limits)
+	var end *fixedPoint
+	if o.Lift {
+		end, err = lift(ctx, reduced.pairwise, numbers, o.Limits)
+	}
+	if end == nil && err == nil {
+		end, err = propagate(ctx, reduced.pairwise, numbers, o.Limits)
+	}
 	if err == nil && marginals {
 		err = searchZero(reduced.pairwise, o.Seed)
 	}

@@ -74,6 +74,7 @@ marginals, or states; of a .bif, whose variables have names, by these.`,
 	fl.Var(sizeValue(&f.Memory), "memory", "most memory to take, in bytes or such as 40GiB (default: four fifths of "+
 		"what is available; 2GiB for the tables of exact)")
 	fl.Uint64Var(&f.Seed, "seed", 1, "seed of trw's spanning trees")
+	fl.BoolVar(&f.Lift, "lift", false, "bp: one message for all variables that symmetries of the network make alike")
 	threadsVar(fl, &f.Threads, "bp: number of threads; results do not depend on it")
 	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
 	fl.BoolVar(&f.requireConvergence, "require-convergence", false, "exit with code 5 unless converged")
@@ -101,7 +102,7 @@ func (f *inferFlags) resolve(cmd *cobra.Command) error {
 		return usagef("{task} %q: want PR, MAR or MPE", f.task)
 	}
 	changed := cmd.Flags().Changed
-	if f.method == methodAuto && f.task != describe.TaskStates && changed("counting") {
+	if f.method == methodAuto && f.task != describe.TaskStates && (changed("counting") || f.Lift) {
 		f.method = "bp"
 	}
 	if !slices.Contains(methods, f.method) {
@@ -129,7 +130,7 @@ func (f *inferFlags) resolve(cmd *cobra.Command) error {
 // ofBP are the options that belief propagation uses, of which TRW-S uses some, too, and exact methods none.
 var ofBP = map[string][]infer.Method{
 	"threads": {infer.Propagation}, "counting": {infer.Propagation}, "seed": {infer.Propagation},
-	"tol": {infer.Propagation, infer.TRWS}, "max-sweeps": {infer.Propagation, infer.TRWS},
+	"lift": {infer.Propagation}, "tol": {infer.Propagation, infer.TRWS}, "max-sweeps": {infer.Propagation, infer.TRWS},
 }
 
 func (a *app) infer(f *inferFlags, args []string) error {
@@ -259,6 +260,9 @@ func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, evidence map[int]int) 
 			describe.Counted(r.Auxiliary, "factor"))
 	}
 	answer := describe.NewAnswer(f.task, r, seconds)
+	if f.Lift && r.Classes == 0 && r.Method == infer.Propagation && !answer.ZIsZero {
+		a.note("{lift} found more than half as many classes as variables, and made no use of them")
+	}
 	answer.Names = describe.Names{Variables: n.Names, StateNames: n.States}
 	return &inferred{
 		answer, answer.About(), answer.Shortfall(&options), answer.ZIsZero, answer.Converged, r.Method,
