@@ -12,6 +12,7 @@ import (
 
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/simd"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -43,25 +44,25 @@ type liftedEdge struct {
 // Tree-reweighted numbers are drawn, so that edges of a class differ: all get the least, as what is below the averages
 // of spanning forests is one of forests.
 func lift(ctx context.Context, p *mrf.Pairwise, numbers *counting.Numbers, limits Limits) (*fixedPoint, error) {
-	by, mu := numbers, slices.Clone(numbers.Edge)
+	by := numbers
 	if numbers.Name == "trw" {
-		by = &counting.Numbers{Node: make([]float64, len(numbers.Node)), Edge: make([]float64, len(mu))}
+		by = &counting.Numbers{Node: make([]float64, len(numbers.Node)), Edge: make([]float64, len(numbers.Edge))}
 	}
 	l := refine(p, by)
 	if 2*len(l.nodes) > len(p.Card) {
 		return nil, nil
 	}
-	l.layOut()
-	for d := range int32(len(l.kind)) {
-		e := l.edges[l.key(d)]
-		e.rho = min(e.rho, mu[d>>1])
-	}
-	for e := range mu {
-		mu[e] = l.edges[l.key(int32(2*e))].rho
-	}
+	l.layOut(numbers.Edge)
 	if by != numbers {
+		for d := range int32(len(l.kind)) {
+			e := l.edges[l.key(d)]
+			e.rho = min(e.rho, numbers.Edge[d>>1])
+		}
+		for e := range by.Edge {
+			by.Edge[e] = l.edges[l.key(int32(2*e))].rho
+		}
 		var err error
-		if numbers, err = counting.TreeReweighted(p.Graph, mu); err != nil {
+		if numbers, err = counting.TreeReweighted(p.Graph, by.Edge); err != nil {
 			return nil, err
 		}
 	}
@@ -75,9 +76,7 @@ func lift(ctx context.Context, p *mrf.Pairwise, numbers *counting.Numbers, limit
 		Stationary: outcome.Converged && !facts.Convex, Classes: len(l.nodes)}}
 	end.LogZ, end.Bound = judge(facts, bp.Values{FreeEnergy: logZ}, outcome)
 	for _, belief := range l.belief {
-		for x, b := range belief {
-			belief[x] = math.Exp(b)
-		}
+		simd.Exp(belief, belief)
 	}
 	for _, c := range l.class {
 		end.Marginals = append(end.Marginals, l.belief[c])
@@ -180,7 +179,7 @@ func (l *lifted) key(d int32) [3]uint64 {
 }
 
 // layOut finds the classes of directed edges, by a node of each class, and makes messages constant.
-func (l *lifted) layOut() {
+func (l *lifted) layOut(rho []float64) {
 	l.edges, l.into = map[[3]uint64]*liftedEdge{}, make([][]*liftedEdge, len(l.nodes))
 	for c, nodes := range l.nodes {
 		k := l.Card[nodes[0]]
@@ -188,7 +187,7 @@ func (l *lifted) layOut() {
 		for _, d := range l.Graph.Incoming(nodes[0]) {
 			e := l.edges[l.key(d)]
 			if e == nil {
-				e = &liftedEdge{d, 0, math.Inf(1), make([]float64, k)}
+				e = &liftedEdge{d, 0, rho[d>>1], make([]float64, k)}
 				l.edges[l.key(d)], l.into[c] = e, append(l.into[c], e)
 			}
 			e.times++
@@ -196,20 +195,14 @@ func (l *lifted) layOut() {
 	}
 }
 
-// iterate sweeps over the classes and returns the value (2). It is not finite where a belief is impossible.
+// iterate sweeps over the classes, with damping that grows, and returns the value (2). It is no number where a belief is
+// impossible.
 func (l *lifted) iterate(ctx context.Context, rho []float64, limits bp.Limits) (o Outcome, value float64) {
-	const stall = 20 // sweeps without a new smallest residual, after which messages are damped
-	for best, bestAt := math.Inf(1), 0; !o.Converged && o.Sweeps < limits.MaxSweeps && ctx.Err() == nil; o.Sweeps++ {
-		if o.Residual, value = l.sweep(rho, o.Damping); math.IsNaN(value) || math.IsInf(value, 0) {
-			return o, value
-		}
+	for !o.Converged && !math.IsNaN(value) && o.Sweeps < limits.MaxSweeps && ctx.Err() == nil {
+		o.Damping = min(0.5, float64(o.Sweeps)/1000)
+		o.Residual, value = l.sweep(rho, o.Damping)
+		o.Sweeps++
 		o.Converged = o.Residual <= limits.Tolerance*(1-o.Damping)
-		if o.Residual < best {
-			best, bestAt = o.Residual, o.Sweeps
-		}
-		if !o.Converged && o.Sweeps-bestAt >= stall {
-			best, bestAt, o.Damping = o.Residual, o.Sweeps, bp.MoreDamping(o.Damping)
-		}
 	}
 	_, value = l.sweep(rho, 0) // that of damped messages is off in first order
 	return o, value
@@ -225,9 +218,7 @@ func (l *lifted) sweep(rho []float64, damping float64) (residual, value float64)
 		for _, e := range l.into[c] {
 			cavity := slices.Clone(l.belief[l.class[l.Graph.Source(e.d)]])
 			for y, m := range l.edges[l.key(e.d^1)].message {
-				if !math.IsInf(m, -1) { // else the belief is −Inf, too
-					cavity[y] -= m
-				}
+				cavity[y] -= max(m, -math.MaxFloat64) // with a message −Inf the belief is, too
 			}
 			table, message, terms := l.table(e.d), make([]float64, len(belief)), make([]float64, len(cavity))
 			for x := range message {
@@ -238,10 +229,8 @@ func (l *lifted) sweep(rho []float64, damping float64) (residual, value float64)
 			}
 			largest := floats.Max(message) // log Z_uv, as the belief divided by the message of before is a belief
 			floats.AddConst(-largest, message)
-			for x, m := range message {
-				if !math.IsInf(m, -1) {
-					message[x] += damping * (e.message[x] - m)
-				}
+			for x, m := range message { // −Inf stays −Inf
+				message[x] += damping * (max(e.message[x], -math.MaxFloat64) - max(m, -math.MaxFloat64))
 			}
 			floats.AddScaled(belief, e.times*e.rho, message)
 			residual = max(residual, floats.Distance(message, e.message, math.Inf(1)))
