@@ -6,7 +6,6 @@ import (
 	"math"
 
 	"github.com/blockbp/blockbp/counting"
-	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -95,7 +94,11 @@ func (o *Options) propagate(ctx context.Context, n *mrf.Network, marginals bool)
 	if err != nil {
 		return nil, err
 	}
-	numbers, err := o.numbers(ctx, reduced.pairwise.Graph)
+	makeNumbers := o.Counting
+	if makeNumbers == nil {
+		makeNumbers, _ = counting.Parse(ctx, "trw", o.Seed) // which it knows
+	}
+	numbers, err := makeNumbers(reduced.pairwise.Graph)
 	if err != nil {
 		return nil, err
 	}
@@ -125,16 +128,4 @@ func (o *Options) propagate(ctx context.Context, n *mrf.Network, marginals bool)
 		r.Marginals = reduced.conditioned.Marginals(free)
 	}
 	return &r, nil
-}
-
-// numbers makes the counting numbers of a graph.
-func (o *Options) numbers(ctx context.Context, g *graph.Graph) (*counting.Numbers, error) {
-	if o.Counting != nil {
-		return o.Counting(g)
-	}
-	trw, err := counting.Parse(ctx, "trw", o.Seed)
-	if err != nil {
-		return nil, err
-	}
-	return trw(g)
 }

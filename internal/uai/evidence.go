@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/mrf"
@@ -54,7 +55,7 @@ func ReadEvidence(r io.Reader, name string, n *mrf.Network) (map[int]int, error)
 		return e.pairs(1)
 	case len(e.words)%2 == 0 && e.words[0] == "1" && e.words[1] == strconv.Itoa(pairs-1):
 		return e.pairs(2)
-	case len(e.words)%2 == 0 && slices.ContainsFunc(e.words, isName):
+	case len(e.words)%2 == 0 && strings.ContainsFunc(strings.Join(e.words, ""), unicode.IsLetter):
 		return e.pairs(0)
 	}
 	e.at = e.lines[len(e.lines)-1]
@@ -76,12 +77,6 @@ func ParseEvidence(text string, n *mrf.Network) (map[int]int, error) {
 		e.add(strings.TrimSpace(variable), strings.TrimSpace(state))
 	}
 	return e.pairs(0)
-}
-
-// isName reports whether a word is no number.
-func isName(word string) bool {
-	_, err := strconv.Atoi(word)
-	return err != nil
 }
 
 // pairs makes evidence of variables and their states, from a word on.

@@ -127,14 +127,12 @@ func (s *scanner) finish(what string) error {
 	if s.err != nil {
 		return s.err
 	}
-	err := s.next()
-	switch err {
-	case io.EOF:
-		return nil
-	case nil:
-		return s.fail("%q after %s, where the file should end", s.token, what)
+	if err := s.next(); err != nil && err != io.EOF {
+		return err
+	} else if err == nil {
+		s.fail("%q after %s, where the file should end", s.token, what)
 	}
-	return err
+	return s.err
 }
 
 // byteOrderMark is what editors of some systems begin a text with.
