@@ -12,7 +12,6 @@ import (
 
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/internal/bp"
-	"github.com/blockbp/blockbp/internal/simd"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -76,7 +75,9 @@ func lift(ctx context.Context, p *mrf.Pairwise, numbers *counting.Numbers, limit
 		Stationary: outcome.Converged && !facts.Convex, Classes: len(l.nodes)}}
 	end.LogZ, end.Bound = judge(facts, bp.Values{FreeEnergy: logZ}, outcome)
 	for _, belief := range l.belief {
-		simd.Exp(belief, belief)
+		for x, b := range belief {
+			belief[x] = math.Exp(b)
+		}
 	}
 	for _, c := range l.class {
 		end.Marginals = append(end.Marginals, l.belief[c])
