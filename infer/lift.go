@@ -22,8 +22,8 @@ type lifted struct {
 	*mrf.Pairwise
 	kind    []uint64  // [directed edges] hash of the table, its source's states slow, and the counting number
 	class   []int32   // [nodes]
-	nodes   [][]int32 // [classes] stretches of one slice
-	place   []int     // [nodes] in that slice
+	nodes   [][]int32 // [classes] with some that have left for another
+	size    []int     // [classes] without these
 	arrived []uint64  // [nodes] Σ of the kinds of edges from the class that splits the others
 	edges   map[[3]uint64]*liftedEdge
 	into    [][]*liftedEdge // [classes]
@@ -65,15 +65,22 @@ func lift(ctx context.Context, p *mrf.Pairwise, numbers *counting.Numbers, limit
 			return nil, err
 		}
 	}
-	outcome, logZ := l.iterate(ctx, numbers.Rho, limits.resolved())
+	o, logZ, resolved := Outcome{}, 0.0, limits.resolved()
+	for !o.Converged && !math.IsNaN(logZ) && o.Sweeps < resolved.MaxSweeps && ctx.Err() == nil {
+		o.Damping = min(0.5, float64(o.Sweeps)/1000) // ever more: some sweeps of all nodes of a class at once circle
+		o.Residual, logZ = l.sweep(numbers.Rho, o.Damping)
+		o.Sweeps++
+		o.Converged = o.Residual <= resolved.Tolerance*(1-o.Damping)
+	}
+	_, logZ = l.sweep(numbers.Rho, 0) // that of damped messages is off in first order
 	if logZ += p.Constant; math.IsNaN(logZ) || math.IsInf(logZ, 0) {
 		return nil, nil
 	}
 	facts := numbers.Facts
 	facts.Certified = false // the value is that of a fixed point
-	end := &fixedPoint{Result: Result{Method: Propagation, Counting: numbers, Outcome: outcome, Gap: math.NaN(),
-		Stationary: outcome.Converged && !facts.Convex, Classes: len(l.nodes)}}
-	end.LogZ, end.Bound = judge(facts, bp.Values{FreeEnergy: logZ}, outcome)
+	end := &fixedPoint{Result: Result{Method: Propagation, Counting: numbers, Outcome: o, Gap: math.NaN(),
+		Stationary: o.Converged && !facts.Convex, Classes: len(l.nodes)}}
+	end.LogZ, end.Bound = judge(facts, bp.Values{FreeEnergy: logZ}, o)
 	for _, belief := range l.belief {
 		for x, b := range belief {
 			belief[x] = math.Exp(b)
@@ -86,23 +93,23 @@ func lift(ctx context.Context, p *mrf.Pairwise, numbers *counting.Numbers, limit
 }
 
 // refine finds the classes, or more than half as many as nodes. Each splits the others by the edges that come from it.
-// Of a class that is split the largest part keeps its number: what it would split, its former whole and the other parts
+// Of a class that is split the larger part keeps its number: what it would split, its former whole and the other part
 // do. So each node is met log n times at most (Cardon and Crochemore 1982).
 func refine(p *mrf.Pairwise, numbers *counting.Numbers) *lifted {
 	n, m := len(p.Card), p.Graph.NumEdges()
 	l := &lifted{Pairwise: p, kind: make([]uint64, 2*m), class: make([]int32, n), nodes: make([][]int32, min(n, 1)),
-		place: make([]int, n), arrived: make([]uint64, n)}
+		size: []int{n}[:min(n, 1)], arrived: make([]uint64, n)}
 	for d := range int32(2 * m) {
 		l.kind[d] = kindOf(numbers.Edge[d>>1], l.table(d), p.Card[p.Graph.Target(d)])
 	}
 	for s := range n {
-		l.nodes[0], l.place[s] = append(l.nodes[0], int32(s)), s
+		l.nodes[0] = append(l.nodes[0], int32(s))
 		l.arrived[s] = kindOf(numbers.Node[s], p.Node[p.NodeAt[s]:p.NodeAt[s+1]], 1)
 	}
 	l.split(slices.Concat(l.nodes...))
 	for c := 0; c < len(l.nodes) && 2*len(l.nodes) <= n; c++ {
 		var reached []int32
-		for _, s := range l.nodes[c] {
+		for _, s := range l.members(int32(c)) {
 			for _, d := range p.Graph.Incoming(s) {
 				t := p.Graph.Source(d)
 				if l.arrived[t] == 0 {
@@ -144,34 +151,34 @@ func (l *lifted) split(reached []int32) {
 	slices.SortFunc(reached, func(a, b int32) int {
 		return cmp.Or(cmp.Compare(l.class[a], l.class[b]), cmp.Compare(l.arrived[a], l.arrived[b]), cmp.Compare(a, b))
 	})
-	classes := len(l.nodes)
-	for i := len(reached) - 1; i >= 0; i-- { // parts grow from the end of their class
-		s, c := reached[i], l.class[reached[i]]
-		whole, last := l.nodes[c], len(l.nodes[c])-1
-		other, at := whole[last], last+l.place[s]-l.place[whole[last]]
-		l.place[s], l.place[other] = l.place[other], l.place[s]
-		whole[last], whole[at] = s, other
-		if i+1 == len(reached) || c != l.class[reached[i+1]] || l.arrived[s] != l.arrived[reached[i+1]] {
-			l.nodes = append(l.nodes, whole[last:last])
+	for n := 0; len(reached) > 0; reached = reached[n:] {
+		c, sum, next := l.class[reached[0]], l.arrived[reached[0]], int32(len(l.nodes))
+		for n = 0; n < len(reached) && l.class[reached[n]] == c && l.arrived[reached[n]] == sum; n++ {
+			l.arrived[reached[n]] = 0
 		}
-		part := len(l.nodes) - 1
-		l.nodes[part], l.nodes[c] = whole[last:last+len(l.nodes[part])+1], whole[:last]
-		if last == 0 { // no node is left in the class
-			l.nodes[c], l.nodes = l.nodes[part], l.nodes[:part]
+		part, rest := slices.Clone(reached[:n]), l.size[c]-n
+		l.move(part, next)
+		if rest < n {
+			part, l.nodes[c] = l.members(c), part
+			l.move(part, next)
+			l.move(l.nodes[c], c)
 		}
-	}
-	for part := classes; part < len(l.nodes); part++ {
-		c := l.class[l.nodes[part][0]]
-		if len(l.nodes[part]) > len(l.nodes[c]) { // the largest keeps the number
-			l.nodes[part], l.nodes[c] = l.nodes[c], l.nodes[part]
-		}
-		for _, s := range l.nodes[part] {
-			l.class[s] = int32(part)
+		if l.size[c] = max(n, rest); len(part) > 0 {
+			l.nodes, l.size = append(l.nodes, part), append(l.size, len(part))
 		}
 	}
-	for _, s := range reached {
-		l.arrived[s] = 0
+}
+
+func (l *lifted) move(nodes []int32, class int32) {
+	for _, s := range nodes {
+		l.class[s] = class
 	}
+}
+
+// members forgets those that have left a class.
+func (l *lifted) members(c int32) []int32 {
+	l.nodes[c] = slices.DeleteFunc(l.nodes[c], func(s int32) bool { return l.class[s] != c })
+	return l.nodes[c]
 }
 
 // key names the class of a directed edge.
@@ -182,7 +189,8 @@ func (l *lifted) key(d int32) [3]uint64 {
 // layOut finds the classes of directed edges, by a node of each class, and makes messages constant.
 func (l *lifted) layOut(rho []float64) {
 	l.edges, l.into = map[[3]uint64]*liftedEdge{}, make([][]*liftedEdge, len(l.nodes))
-	for c, nodes := range l.nodes {
+	for c := range l.nodes {
+		nodes := l.members(int32(c))
 		k := l.Card[nodes[0]]
 		l.belief = append(l.belief, make([]float64, k))
 		for _, d := range l.Graph.Incoming(nodes[0]) {
@@ -194,19 +202,6 @@ func (l *lifted) layOut(rho []float64) {
 			e.times++
 		}
 	}
-}
-
-// iterate sweeps over the classes, with damping that grows, and returns the value (2). It is no number where a belief is
-// impossible.
-func (l *lifted) iterate(ctx context.Context, rho []float64, limits bp.Limits) (o Outcome, value float64) {
-	for !o.Converged && !math.IsNaN(value) && o.Sweeps < limits.MaxSweeps && ctx.Err() == nil {
-		o.Damping = min(0.5, float64(o.Sweeps)/1000)
-		o.Residual, value = l.sweep(rho, o.Damping)
-		o.Sweeps++
-		o.Converged = o.Residual <= limits.Tolerance*(1-o.Damping)
-	}
-	_, value = l.sweep(rho, 0) // that of damped messages is off in first order
-	return o, value
 }
 
 // sweep computes for each class the messages into it by (5) and then its belief by (4), and returns the largest change
