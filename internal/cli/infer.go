@@ -201,7 +201,7 @@ func readEvidence(n *mrf.Network, sources []string) (map[int]int, error) {
 		for v, state := range observed {
 			if before, known := all[v]; known && before != state {
 				return nil, usagef("{evidence} %s: variable %s is in state %s, and in state %s by another {evidence}", source,
-					uai.Named(n.Names, v), uai.NamedState(n, v, state), uai.NamedState(n, v, before))
+					uai.Named(n.Names, v), uai.Named(uai.StatesOf(n, v), state), uai.Named(uai.StatesOf(n, v), before))
 			}
 			all[v] = state
 		}

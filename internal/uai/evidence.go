@@ -92,12 +92,9 @@ func (e *evidence) pairs(from int) (map[int]int, error) {
 		if e.err != nil {
 			return nil, e.err
 		}
-		var names []string
-		if v < len(e.n.States) {
-			names = e.n.States[v]
-		}
-		if all[v] = e.number(i+1, names, "a state of "+Named(e.n.Names, v)); e.err == nil && all[v] >= e.n.Card[v] {
-			e.fail("variable %s has state %d, want 0 to %d", Named(e.n.Names, v), all[v], e.n.Card[v]-1)
+		name := Named(e.n.Names, v)
+		if all[v] = e.number(i+1, StatesOf(e.n, v), "a state of "+name); e.err == nil && all[v] >= e.n.Card[v] {
+			e.fail("variable %s has state %d, want 0 to %d", name, all[v], e.n.Card[v]-1)
 		}
 	}
 	return all, e.err
@@ -128,10 +125,10 @@ func Named(names []string, v int) string {
 	return strconv.Itoa(v)
 }
 
-// NamedState is a state of a variable in messages, likewise.
-func NamedState(n *mrf.Network, v, state int) string {
+// StatesOf returns the names of the states of a variable, if they have some.
+func StatesOf(n *mrf.Network, v int) []string {
 	if v < len(n.States) {
-		return Named(n.States[v], state)
+		return n.States[v]
 	}
-	return strconv.Itoa(state)
+	return nil
 }

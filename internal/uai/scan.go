@@ -140,14 +140,13 @@ const byteOrderMark = "\ufeff"
 
 // fromFile reads a file with one of the readers of this package.
 func fromFile[T any](path string, read func(r io.Reader, name string) (T, error)) (T, error) {
-	open := os.Open
-	if !fileio.IsOpen(path) {
-		open = func(path string) (*os.File, error) {
-			file, _, err := fileio.Open(path, "one in UAI format")
-			return file, err
-		}
+	var file *os.File
+	var err error
+	if fileio.IsOpen(path) {
+		file, err = os.Open(path)
+	} else {
+		file, _, err = fileio.Open(path, "one in UAI format")
 	}
-	file, err := open(path)
 	if err != nil {
 		return *new(T), err
 	}
