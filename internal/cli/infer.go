@@ -66,11 +66,9 @@ marginals, or states; of a .bif, whose variables have names, by these.`,
 	reads(fl, "an evidence file (.uai.evid), or VAR=STATE,…", "evidence")
 	a.writes(cmd, "out", byExtension(true))
 	forceable(cmd, forceHelp)
-	fl.Float64Var(&f.Limits.Tolerance, "tol", infer.DefaultLimits.Tolerance,
-		"change of a log-message that counts as converged; MPE: relative rise of the bound in 20 sweeps to go on, 1e-9 if "+
-			"not given")
-	fl.IntVar(&f.Limits.MaxSweeps, "max-sweeps", infer.DefaultLimits.MaxSweeps,
-		"most sweeps over the network (MPE: 4000 if not given)")
+	fl.Float64Var(&f.Limits.Tolerance, "tol", 0, "change of a log-message that counts as converged (default 1e-10); MPE: "+
+		"relative rise of the bound in 20 sweeps to go on (default 1e-9)")
+	fl.IntVar(&f.Limits.MaxSweeps, "max-sweeps", 0, "most sweeps over the network (default 10000; MPE: 4000)")
 	fl.Var(sizeValue(&f.Memory), "memory", "most memory to take, in bytes or such as 40GiB (default: four fifths of "+
 		"what is available; 2GiB for the tables of exact)")
 	fl.Uint64Var(&f.Seed, "seed", 1, "seed of trw's spanning trees")
@@ -109,20 +107,12 @@ func (f *inferFlags) resolve(cmd *cobra.Command) error {
 		return usagef("{method} %q:{! with --task %s} want %s%s", f.method, f.task, strings.Join(methods, ", "),
 			option.Hint(f.method, methods))
 	}
-	if f.task == "MPE" {
-		if !changed("tol") {
-			f.Limits.Tolerance = 0 // that of TRW-S
-		}
-		if !changed("max-sweeps") {
-			f.Limits.MaxSweeps = 0
-		}
-	}
 	f.changed = changed
 	if changed("seed") && f.method == "bp" && f.counting != "trw" {
 		return usagef("{seed} is used by {counting=trw} only: with %s nothing is random", f.counting)
 	}
 	if changed("tol") && !(f.Limits.Tolerance > 0) || changed("max-sweeps") && f.Limits.MaxSweeps < 1 {
-		return usagef("{tol} %v and {max-sweeps} %d: want positive numbers", f.Limits.Tolerance, f.Limits.MaxSweeps)
+		return usagef("{tol} and {max-sweeps} want positive numbers")
 	}
 	return nil
 }
