@@ -36,8 +36,8 @@ type Result struct {
 
 	// Counting are the counting numbers of Propagation.
 	Counting *counting.Numbers
-	// Classes is how many messages of Options.Lift went between, with one for all of a class; 0: between all nodes, for
-	// want of symmetry. Then LogZ is the free energy, and variables of a class share a row of Marginals.
+	// Classes is between how many classes of variables messages of Options.Lift went, those of one with a row of Marginals
+	// in common, and LogZ the free energy; 0: between all variables, for want of symmetry.
 	Classes int
 	// Auxiliary is the number of variables that Propagation added, one for each factor of more than two.
 	Auxiliary int
