@@ -142,7 +142,7 @@ func TestImages(t *testing.T) {
 func TestImagesWithoutNames(t *testing.T) {
 	files := someImages(t)
 	delete(files, ManifestName)
-	set := mustOpen(t, writeFiles(t, files), Options{Edges: EdgesBins})
+	set := mustOpen(t, writeFiles(t, files), Options{Edges: edgesBins})
 	if n := set.Schema.NodeTypes[0]; len(n.States) != 3 || !slices.Equal(n.FeatureNames, []string{"0", "bias"}) {
 		t.Errorf("node type is %+v", n)
 	}
@@ -216,7 +216,7 @@ func colours(t testing.TB) string {
 }
 
 func TestImagesAgainstModel(t *testing.T) {
-	set := mustOpen(t, writeFiles(t, someImages(t)), Options{Edges: EdgesBins})
+	set := mustOpen(t, writeFiles(t, someImages(t)), Options{Edges: edgesBins})
 	model := modelOf(set)
 	files := someImages(t)
 	files[ManifestName] = `{"states": ["sky", "tree", "sea"]}`

@@ -105,7 +105,7 @@ func (l *loader) askWhatHides() {
 		if len(types) > 1 {
 			of = fmt.Sprintf(" of node type %q", types[a].Name)
 		}
-		if l.set.Recipe.Kind == KindNPZ {
+		if l.set.Recipe.Kind == kindNPZ {
 			remedy = "if they are spins, use {model!blockbp train --model ising}, or write 0 and 1, by labels = (labels + " +
 				"1) // 2; "
 		}

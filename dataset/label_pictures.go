@@ -142,10 +142,13 @@ func (l *imageLoader) namedColours(counts labelCounts) map[int32]string {
 	}
 	names := map[int32]string{}
 	for line := range strings.Lines(string(l.source(path))) {
-		c, name := [3]uint8{}, ""
-		if n, _ := fmt.Sscan(line, &c[0], &c[1], &c[2], &name); n > 3 {
+		c, words := [3]uint8{}, strings.Fields(line)
+		if n, _ := fmt.Sscan(line, &c[0], &c[1], &c[2]); n == len(c) && len(words) > n {
+			name := strings.Join(words[n:], " ")
 			if slices.Contains([]string{"void", "unlabelled", "unlabeled"}, strings.ToLower(name)) {
 				name = hiddenName
+			} else if slices.Contains(slices.Collect(maps.Values(names)), name) {
+				l.failAt(path, "", "give each a name of its own", "two colours are called %q", name)
 			}
 			names[colourNumber(c)] = name
 			counts[colourNumber(c)] += 0

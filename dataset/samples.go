@@ -137,7 +137,7 @@ func (p *sampleReader) lattice(asked string) (edges []int32) {
 		return nil
 	}
 	g, _ := graph.Grid(rows, cols, graph.GridOptions{Torus: joined}) // it has no other errors
-	for _, e := range EdgesOf(g) {
+	for _, e := range g.Pairs() {
 		edges = append(edges, e[0], e[1])
 	}
 	return edges

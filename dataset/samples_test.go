@@ -105,23 +105,28 @@ func TestSamplesMistakes(t *testing.T) {
 		wantError(t, err, want)
 	}
 	mustOpen(t, writeText(t, "rows.txt", "0 1 1\n1 0 0\n"), ising)
-	_, err := Open(t.Context(), []string{writeText(t, "s.csv", "a,b\n0,1\n1,0\n"), writeText(t, "edges.csv", "u,v\na,z\n")}, ising)
+	table := writeText(t, "s.csv", "a,b\n0,1\n1,0\n")
+	_, err := Open(t.Context(), []string{table, writeText(t, "edges.csv", "u,v\na,z\n")}, ising)
 	wantError(t, err, `edges.csv:2:v: there is no node "z" in `)
 	_, err = Open(t.Context(), []string{writeText(t, "x.fasta", ">x\nACD\n>y\nACD\n")}, Options{})
 	wantError(t, err, "it is an alignment of sequences, which is not read; learn its couplings by")
+	for _, other := range []string{"a,b\n2,2\n1,1\n", "a,c\n0,0\n1,1\n", "u,v\na,b\nb,c\n"} {
+		_, err = Open(t.Context(), []string{table, writeText(t, "t.csv", other)}, Options{Untied: true})
+		wantError(t, err, "t.csv:columns: they, or their states, are not those of ")
+	}
 	o := ising
 	o.SampleWeights = "w"
-	_, err = Open(t.Context(), []string{writeText(t, "s.csv", "a,b\n0,1\n1,0\n")}, o)
+	_, err = Open(t.Context(), []string{table}, o)
 	wantError(t, err, `"w" is no column of`)
 	o.SampleWeights = ""
 	o.Lattice = "1x2"
 	_, err = FromArrays(Manifest{}, o, &Arrays{Edges: [][2]int32{{0, 1}}, Labels: [][]int32{{0, 1}}})
 	wantError(t, err, "Lattice: ", "it is for tables of samples")
-	_, err = Open(t.Context(), []string{writeText(t, "s.csv", "a,b\n0,1\n1,0\n")}, Options{SampleWeights: "w"})
+	_, err = Open(t.Context(), []string{table}, Options{SampleWeights: "w"})
 	wantError(t, err, "SampleWeights: ", "it is for samples: give ", "Untied")
 	for _, o.Lattice = range []string{"1x3", "1x2:periodic", "1x2x1", "-1x-2", "1x2:torus",
 		"3x6148914691236517206"} { // whose product overflows to 2
-		_, err = Open(t.Context(), []string{writeText(t, "s.csv", "a,b\n0,1\n1,0\n")}, o)
+		_, err = Open(t.Context(), []string{table}, o)
 		wantError(t, err, "Lattice: ", "with a node for each of 2 columns")
 	}
 }

@@ -45,7 +45,7 @@ type liftedEdge struct {
 func lift(ctx context.Context, p *mrf.Pairwise, numbers *counting.Numbers, limits Limits) (*fixedPoint, error) {
 	by := numbers
 	if numbers.Name == "trw" {
-		by = &counting.Numbers{Node: make([]float64, len(numbers.Node)), Edge: make([]float64, len(numbers.Edge))}
+		by = &counting.Numbers{Node: slices.Repeat([]float64{1}, len(p.Card)), Edge: make([]float64, len(numbers.Edge))}
 	}
 	l := refine(p, by)
 	if 2*len(l.nodes) > len(p.Card) {
@@ -59,13 +59,17 @@ func lift(ctx context.Context, p *mrf.Pairwise, numbers *counting.Numbers, limit
 		}
 		for e := range by.Edge {
 			by.Edge[e] = l.edges[l.key(int32(2*e))].rho
+			by.Node[p.Graph.U(int32(e))] -= by.Edge[e]
+			by.Node[p.Graph.V(int32(e))] -= by.Edge[e]
 		}
-		var err error
-		if numbers, err = counting.TreeReweighted(p.Graph, by.Edge); err != nil {
+		even, err := counting.New("trw", p.Graph, by.Node, by.Edge)
+		if err != nil {
 			return nil, err
 		}
+		even.Prove(p.Graph)
+		even.Facts.Convex, even.Facts.Bound, numbers = true, numbers.Facts.Bound, even
 	}
-	o, logZ, resolved := Outcome{}, 0.0, limits.resolved()
+	o, logZ, resolved := Outcome{}, 0.0, limits.Resolved()
 	for !o.Converged && !math.IsNaN(logZ) && o.Sweeps < resolved.MaxSweeps && ctx.Err() == nil {
 		o.Damping = min(0.5, float64(o.Sweeps)/1000) // ever more: some sweeps of all nodes of a class at once circle
 		o.Residual, logZ = l.sweep(numbers.Rho, o.Damping)

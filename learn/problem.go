@@ -171,7 +171,7 @@ type Settings struct {
 	CheckpointEvery time.Duration
 	// CheckpointNow is asked at pass ends: true makes a checkpoint before it is due. nil: never.
 	CheckpointNow func() bool
-	// ProofFile, not empty, is where a run of one process that ends Checked writes what proves Result.Suboptimality: of
+	// ProofFile, not empty, is where a run of one process writes what proves Result.Suboptimality, if that is known: of
 	// each instance, named x, log-messages x.messages and log-beliefs x.beliefs, and counting numbers x.node, x.edge and
 	// x.split, none where all x.node ≥ 0. With these, model and data python/examples/verify.py finds both bounds anew.
 	ProofFile string

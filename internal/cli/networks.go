@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/fileio"
+	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/memory"
@@ -67,7 +67,7 @@ func (f *networkFlags) open(a *app, cmd *cobra.Command, args []string) (*network
 	case len(args) != 1:
 		return nil, usagef("sample: want one network, or data and a model: blockbp sample NET.uai -o OUT, or blockbp " +
 			"sample DATA -m MODEL -o OUT")
-	case args[0] != "-" && !dataset.IsNetwork(args[0]) && filepath.Ext(args[0]) != ".npz":
+	case args[0] != "-" && !formats.IsNetwork(args[0]) && filepath.Ext(args[0]) != ".npz":
 		return nil, usagef("sample: %s is no network with explicit tables; for data, name the model with -m", args[0])
 	}
 	if name := firstChanged(cmd, append(dataFlagNames(), "instance", "clamp")); name != "" {

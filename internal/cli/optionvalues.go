@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/blockbp/blockbp/internal/cut"
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/learn"
@@ -270,10 +271,10 @@ func (p *partitionFlags) register(f *pflag.FlagSet) {
 }
 
 func (p *partitionFlags) resolve() (learn.Cut, error) {
-	cut, err := learn.ParseCut(p.blocks, p.kind)
+	c, err := cut.Parse(p.blocks, p.kind)
 	if err != nil {
 		name, problem, _ := strings.Cut(err.Error(), " ")
-		return cut, usagef("{%s} %s", name, problem)
+		err = usagef("{%s} %s", name, problem)
 	}
-	return cut, nil
+	return learn.Cut(c), err
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/describe"
 	"github.com/blockbp/blockbp/internal/option"
@@ -152,7 +151,7 @@ func (a *app) sampleOne(f *sampleFlags, n *namedNetwork, out *outputs) (*describ
 	}
 	one := describe.NewSamples(n.name, n.network, len(n.evidence), drawn, out.path(n.name))
 	return one, out.write(n.name, func(path string) error {
-		return dataset.WriteSamples(path, describe.Draws(n.network, n.evidence, f.Seed, drawn, n.labels))
+		return describe.WriteDraws(path, n.network, n.evidence, f.Seed, drawn, n.labels)
 	})
 }
 

@@ -138,8 +138,7 @@ func (a *Answer) Shortfall(o *infer.Options) string {
 		return ""
 	}
 	return fmt.Sprintf("not converged: residual %.3g after %d sweeps, want at most %.3g: try a larger {max-sweeps} "+
-		"or {tol}", float64(a.Residual), a.Sweeps,
-		cmp.Or(o.Limits.Tolerance, infer.DefaultLimits.Tolerance))
+		"or {tol}", float64(a.Residual), a.Sweeps, o.Limits.Resolved().Tolerance)
 }
 
 // States says what the search for a most probable joint state found.

@@ -149,6 +149,20 @@ func EdgesBeside(samples string) string {
 	return ""
 }
 
+// ListPath returns where a list of image ids is read, or a folder that an option names: at the path as it stands, or
+// else within the data folder.
+func ListPath(folder, list string) string {
+	for _, path := range []string{list, filepath.Join(folder, list)} {
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+	}
+	return list
+}
+
+// IsNetwork reports whether a file is most probably a network with explicit tables.
+func IsNetwork(path string) bool { return Look(path).Best().Kind == KindNetwork }
+
 // IsFolder reports whether a path is a folder, or leads to one.
 func IsFolder(path string) bool {
 	stat, err := os.Stat(path)

@@ -122,11 +122,11 @@ func (t *Task) OpenEvaluation(ctx context.Context, source Source, name, path str
 	o.Edges, o.Bins, o.Neighbours, o.Hops, o.NoBias = "", 0, 0, 0, false
 	observed, split := o.Observed, t.isSplit(path)
 	switch t.Set.Recipe.Kind {
-	case dataset.KindGraph:
+	case "graph":
 		if o.Observed = ""; split {
 			paths = source.Paths
 		}
-	case dataset.KindImages:
+	case "images":
 		info, err := os.Stat(path)
 		if err != nil {
 			// The list may be given by its name inside the data folder, as --list may.
@@ -162,7 +162,7 @@ func (t *Task) OpenEvaluation(ctx context.Context, source Source, name, path str
 
 // isSplit reports whether an evaluation set is a split of the training's graph tables, and no other tables.
 func (t *Task) isSplit(path string) bool {
-	if t.Set.Recipe.Kind != dataset.KindGraph {
+	if t.Set.Recipe.Kind != "graph" {
 		return false
 	}
 	_, err := os.Stat(path)

@@ -131,16 +131,6 @@ func TestWeightsWithin(t *testing.T) {
 	}
 }
 
-// TestLoss: the learner is asked for a loss of 1/ε with ε l2, and a note says what beliefs are for.
-func TestLoss(t *testing.T) {
-	t.Parallel()
-	p := prepare(t, Options{Loss: lossHamming, Epsilon: 0.05}, Task{Set: chains(t, 40)})
-	told := strings.Contains(strings.Join(p.Notes, " "), "no probabilities")
-	if p.Problem.Loss != 20 || !(math.Abs(p.Problem.L2-0.05/40) < 1e-15) || !told {
-		t.Errorf("loss %v, l2 %v, notes %q", p.Problem.Loss, p.Problem.L2, p.Notes)
-	}
-}
-
 // TestOptionsAreValues: a preparation changes neither options nor task, so that both
 // serve again.
 func TestOptionsAreValues(t *testing.T) {
@@ -165,7 +155,7 @@ func TestOptionsAreValues(t *testing.T) {
 func TestCountingFor(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ asked, kind, want string }{
-		{"", dataset.KindImages, "convex"}, {"", dataset.KindNPZ, "trw"}, {"auto", dataset.KindNPZ, "trw"}, {"cover", dataset.KindImages, "cover"},
+		{"", "images", "convex"}, {"", "npz", "trw"}, {"auto", "npz", "trw"}, {"cover", "images", "cover"},
 	} {
 		o, err := Options{Counting: test.asked}.withDefaults()
 		if err != nil || refused(o) != nil {

@@ -26,8 +26,9 @@ import (
 	"github.com/blockbp/blockbp/learn"
 )
 
-// Keys of a model file's metadata, beside dataset.RecipeKey.
+// Keys of a model file's metadata.
 const (
+	MetaRecipe   = "recipe"   // how data are read for it
 	MetaCounting = "counting" // a name, or countingOwn
 	MetaSeed     = "seed"     // of counting numbers that are drawn
 	MetaEdges    = "edges"    // none: trained on node features alone; balanced: by that rule
@@ -36,7 +37,7 @@ const (
 	MetaTemperature = "temperature"
 
 	edgesNone = "none"
-	// countingOwn stands for the numbers in crf.Model.Counts.
+	// countingOwn stands for the numbers in the model.
 	countingOwn = "numbers"
 	// countingExact stands for exact inference, where that is cheap, and else for countingBeside.
 	countingExact, countingBeside = "exact", "trw"
@@ -45,7 +46,7 @@ const (
 )
 
 // metaKeys are all of them. Another one would change what a model means without this program knowing how.
-var metaKeys = []string{dataset.RecipeKey, MetaCounting, MetaSeed, MetaEdges, MetaTraining, MetaTemperature, metaOrigin}
+var metaKeys = []string{MetaRecipe, MetaCounting, MetaSeed, MetaEdges, MetaTraining, MetaTemperature, metaOrigin}
 
 // Model is a model with what is known of how data are read for it and how it was trained.
 type Model struct {
@@ -90,7 +91,7 @@ func LoadModel(path string) (*Model, error) {
 	if m.Recipe, err = recipeOf(path, meta); err != nil {
 		return nil, err
 	}
-	if own := meta[MetaCounting] == countingOwn; own != (model.Counts != nil) {
+	if own := meta[MetaCounting] == countingOwn; own != (model.NodeCounts != nil) {
 		return nil, dataf("%s: metadata %q are %q, and it has tensors of counting numbers: %v: the file is damaged", path,
 			MetaCounting, meta[MetaCounting], !own)
 	}
@@ -156,14 +157,14 @@ func (m *Model) unfinished() string {
 
 // recipeOf reads how data are read for the model at path from its metadata.
 func recipeOf(path string, meta map[string]string) (*dataset.Recipe, error) {
-	text, ok := meta[dataset.RecipeKey]
+	text, ok := meta[MetaRecipe]
 	if !ok {
 		return nil, dataf("%s: the metadata have no %q, so it is not known how to read data for this model; train it with "+
-			"blockbp train", path, dataset.RecipeKey)
+			"blockbp train", path, MetaRecipe)
 	}
 	recipe, err := dataset.ParseRecipe(text)
 	if err != nil {
-		return nil, dataf("%s: metadata %s: %v", path, dataset.RecipeKey, err)
+		return nil, dataf("%s: metadata %s: %v", path, MetaRecipe, err)
 	}
 	return recipe, nil
 }
@@ -233,12 +234,12 @@ func (m *Model) Counting(ctx context.Context, asked string) (counting.Func, erro
 	case spec != countingOwn:
 		return Counting(ctx, spec, seed)
 	}
-	c := m.Model.Counts
-	numbers := counting.Given(countingOwn, c.Node, c.Edge)
+	c := m.Model
+	numbers := counting.Given(countingOwn, c.NodeCounts, c.EdgeCounts)
 	return func(g *graph.Graph) (*counting.Numbers, error) {
-		if len(c.Node) != g.NumNodes() || len(c.Edge) != g.NumEdges() {
+		if len(c.NodeCounts) != g.NumNodes() || len(c.EdgeCounts) != g.NumEdges() {
 			return nil, dataf("the model has counting numbers for a network of %d nodes and %d edges, this one has %d and "+
-				"%d: give others with {counting}", len(c.Node), len(c.Edge), g.NumNodes(), g.NumEdges())
+				"%d: give others with {counting}", len(c.NodeCounts), len(c.EdgeCounts), g.NumNodes(), g.NumEdges())
 		}
 		n, err := numbers(g)
 		if err != nil {

@@ -25,7 +25,7 @@ func (p *Prepared) hints() (texts []string) {
 		texts = append(texts, fmt.Sprintf("files in %s lie in memory: name a folder on a disk, or leave {spill} out",
 			o.Spill))
 	}
-	if o.Counting == "bethe" && set.Recipe.Kind == dataset.KindImages && !o.Method.Local() && p.labels().hidden > 0 {
+	if o.Counting == "bethe" && set.Recipe.Kind == "images" && !o.Method.Local() && p.labels().hidden > 0 {
 		texts = append(texts, "with {counting=bethe} the objective of hidden labels is a difference of two approximations, "+
 			"by which photographs were learned wrong: compare with {counting=convex}")
 	}
@@ -64,7 +64,7 @@ func labelledSplits(set *dataset.Set) []string {
 // share edges and features of one network, whose labels differ; pictures are the same if their names are, too.
 func learnedFrom(set *dataset.Set, evaluations []*Evaluation) (texts []string) {
 	for _, e := range evaluations {
-		if e.Set == set || e.Set.Recipe.Kind == dataset.KindGraph {
+		if e.Set == set || e.Set.Recipe.Kind == "graph" {
 			continue
 		}
 		if path := sharedLabels(e.Set, e.Set.Sources, set.Sources); path != "" {
@@ -79,7 +79,7 @@ func learnedFrom(set *dataset.Set, evaluations []*Evaluation) (texts []string) {
 func sharedLabels(set *dataset.Set, sources, others []dataset.Source) string {
 	for _, s := range sources {
 		same := func(o dataset.Source) bool {
-			named := set.Recipe.Kind != dataset.KindImages || filepath.Base(o.Path) == filepath.Base(s.Path)
+			named := set.Recipe.Kind != "images" || filepath.Base(o.Path) == filepath.Base(s.Path)
 			return o.SHA256 == s.SHA256 && o.Bytes > 0 && named
 		}
 		labels := filepath.Ext(s.Path) != ".npy" || filepath.Base(s.Path) == "labels.npy"
@@ -113,7 +113,7 @@ func (m *Model) learned() (Config, []dataset.Source) {
 func (m *Model) LearnedFrom(e *Evaluation) string {
 	config, learned := m.learned()
 	sources := e.Set.Sources
-	if e.Set.Recipe.Kind == dataset.KindGraph && len(sources)%2 == 0 { // tables of nodes, and behind each one of edges
+	if e.Set.Recipe.Kind == "graph" && len(sources)%2 == 0 { // tables of nodes, and behind each one of edges
 		sources = slices.Clone(sources)
 		for i := 1; i < len(sources); i += 2 {
 			sources[i].Path = dataset.ManifestName // which has no labels

@@ -37,13 +37,13 @@ func fillIsing(f *folder, seed uint64) {
 		fmt.Fprintf(&table, "%d\t%d\t%.6f\n", lattice.U(int32(e)), lattice.V(int32(e)), couplings[e])
 	}
 	f.text("couplings.tsv", table.String())
-	arrays := &dataset.Arrays{Edges: dataset.EdgesOf(lattice), States: []int32{2},
+	arrays := &dataset.Arrays{Edges: lattice.Pairs(), States: []int32{2},
 		GridShape: [2]int{latticeSide, latticeSide}}
 	f.write("truth.safetensors", func(path string) error {
 		// The instance without labels says how the weights of its model are laid out. It
 		// goes where the model is being made, and is gone with that folder.
 		spins := filepath.Join(filepath.Dir(path), "spins.npz")
-		if err := dataset.WriteNPZ(spins, arrays); err != nil {
+		if err := arrays.WriteFile(spins); err != nil {
 			return err
 		}
 		set, err := dataset.Open(context.Background(), []string{spins}, dataset.Options{Untied: true, NoLabels: true})
@@ -62,7 +62,7 @@ func fillIsing(f *folder, seed uint64) {
 		for i := range spinSamples {
 			arrays.Labels = append(arrays.Labels, gibbs.Sample(network, spinSweeps, source(seed, 1+uint64(i))))
 		}
-		return crf.Save(path, truth, map[string]string{dataset.RecipeKey: set.Recipe.String()})
+		return crf.Save(path, truth, map[string]string{"recipe": set.Recipe.String()})
 	})
 	f.npz("spins.npz", arrays)
 }

@@ -137,7 +137,7 @@ func (b *interchange) readProbability() {
 	if b.err != nil {
 		return
 	}
-	size, ok := mrf.TableSize(b.n.Card, f.Scope)
+	size, ok := b.n.TableSize(f.Scope)
 	if !ok || size > len(b.text)+firstAllocation || len(f.Scope) == 0 {
 		b.fail("the table of %d variables has more entries than the file has bytes", len(f.Scope))
 	}

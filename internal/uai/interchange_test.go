@@ -114,7 +114,7 @@ func FuzzInterchange(f *testing.F) {
 			return
 		}
 		for _, factor := range n.Factors {
-			if size, ok := mrf.TableSize(n.Card, factor.Scope); !ok || size != len(factor.LogTable) {
+			if size, ok := n.TableSize(factor.Scope); !ok || size != len(factor.LogTable) {
 				t.Errorf("a table of %d entries over %v", len(factor.LogTable), factor.Scope)
 			}
 		}
