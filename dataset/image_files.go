@@ -20,10 +20,8 @@ import (
 // others.
 const superpixelsFolder, featuresFolder = "superpixels", "features"
 
-// Folders of an image folder: the usual ones, and those of PASCAL VOC.
-var (
-	labelsFolders = []string{"labels", "SegmentationClass"}
-)
+// Folders of labels are called as usual, or by PASCAL VOC or CamVid.
+var labelsFolders = []string{"labels", "SegmentationClass", "LabeledApproved_full"}
 
 // imageFolders are where what belongs to pictures is read from.
 type imageFolders struct {

@@ -145,10 +145,7 @@ func TestLabelArrays(t *testing.T) {
 func TestLabelPicturesRefuse(t *testing.T) {
 	soft := image.NewGray(image.Rect(0, 0, 40, 40))
 	for i := range soft.Pix {
-		soft.Pix[i] = uint8(255 * (i / 800))
-	}
-	for i := range 40 {
-		soft.Pix[800+i] = uint8(6 * i)
+		soft.Pix[i] = uint8(min(255, max(0, 6*(i-800))))
 	}
 	many := image.NewRGBA(image.Rect(0, 0, 40, 40))
 	for i := range 1600 {
@@ -163,6 +160,7 @@ func TestLabelPicturesRefuse(t *testing.T) {
 		want   []string
 	}{
 		"many":        {[]image.Image{many}, square, []string{"a.png: the labels of all pictures have 256 colours, want one for each of at most 64 states", "NEAREST"}},
+		"soft":        {[]image.Image{soft}, square, []string{"a.png: the labels of all pictures are 44 greys from black to white; save", "g // 128"}},
 		"transparent": {[]image.Image{painted(black, color.RGBA{})}, nil, []string{"a.png:[0,1]: is transparent"}},
 		"objects":     {[]image.Image{wide}, nil, []string{"a.png:[0,1]: is 300, want a label of 0 to 254"}},
 		"names":       {[]image.Image{painted(black, red)}, map[string]string{ManifestName: `{"states": ["a", "b", "c"]}`}, []string{"have 2 colours, #000000, #ff0000, and 3 states are named"}},

@@ -11,6 +11,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/gen"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
@@ -171,8 +172,12 @@ func TestPredictorInTurn(t *testing.T) {
 
 // TestLabelsOfTies: the smaller state wins.
 func TestLabelsOfTies(t *testing.T) {
-	if got := largest([]float64{0.2, 0.4, 0.4}); got != 1 {
-		t.Errorf("label %d", got)
+	model := must(crf.NewModel(crf.Homogeneous(crf.NumberedStates(3), 1, 0)))
+	copy(model.Weights, []float64{0, 1, 1})
+	in := must(crf.NewInstance(&model.Schema, crf.InstanceSpec{Graph: must(gen.Chain(1)),
+		NodeFeat: []crf.Features{crf.Constant(1, 1)}, EdgeFeat: []crf.Features{{}}}))
+	if b := must((&Predictor{Model: model}).Predict(t.Context(), in, nil)); b.Labels[0] != 1 {
+		t.Errorf("label %d of belief %v", b.Labels[0], b.Node)
 	}
 }
 

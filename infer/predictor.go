@@ -221,19 +221,9 @@ func (r *inferred) collect() *Beliefs {
 	}
 	b.Labels = make([]int32, len(b.NodeAt)-1)
 	for s := range b.Labels {
-		b.Labels[s] = largest(b.Of(s))
+		b.Labels[s] = int32(max(0, slices.Index(b.Of(s), slices.Max(b.Of(s)))))
 	}
 	return b
-}
-
-func largest(belief []float64) int32 {
-	best, state := math.Inf(-1), 0
-	for i, x := range belief {
-		if x > best {
-			best, state = x, i
-		}
-	}
-	return int32(state)
 }
 
 // temper raises the beliefs of every node to the power 1/temperature, and normalises them. Order

@@ -84,8 +84,7 @@ func (a *app) check(f *checkFlags, args []string) error {
 			notes = append(notes, set.Notes()...)
 		}
 		if set != nil && m == nil {
-			said, err := job.CheckTraining(a.ctx, set, f.data.Memory)
-			if notes = append(notes, said...); err != nil {
+			if err := job.CheckTraining(a.ctx, set, f.data.Memory); err != nil {
 				list = append(list, err)
 			}
 		}

@@ -123,8 +123,8 @@ var PictureSuffixes = []string{".jpg", ".jpeg", ".png"}
 // ColoursFile names the colours of pictures of labels beside them.
 const ColoursFile = "label_colors.txt"
 
-// ImagesFolders are what a folder of pictures is called: as usual, or by PASCAL VOC.
-var ImagesFolders = []string{"images", "JPEGImages"}
+// ImagesFolders are what a folder of pictures is called: as usual, or by PASCAL VOC or CamVid.
+var ImagesFolders = []string{"images", "JPEGImages", "701_StillsRaw_full"}
 
 // predictionsFile describes the predictions of a folder.
 const predictionsFile = "predict.json"

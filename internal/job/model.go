@@ -69,10 +69,11 @@ func (m *Model) Temperature() float64 {
 // says nothing of how to read data, is an *Error of kind Data.
 func LoadModel(path string) (*Model, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		if err := CheckRunFolder(path, ModelFile); err != nil {
-			return nil, err
+		dir := path
+		path = filepath.Join(dir, ModelFile)
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return nil, dataf("%s has no %s: it is no run folder, or its run has not come so far", dir, ModelFile)
 		}
-		path = filepath.Join(path, ModelFile)
 	}
 	model, meta, err := crf.Load(path)
 	if err != nil {
@@ -206,16 +207,18 @@ func (m *Model) Couplings() ([]CouplingRow, error) {
 	return ReadCouplings(path)
 }
 
-// Exact reports whether the model predicts by exact inference, where that is cheap: it was
-// trained by it, and no counting numbers are asked for.
-func (m *Model) Exact(asked string) bool { return asked == "" && m.Meta[MetaCounting] == countingExact }
+// exact reports whether the model predicts by exact inference, where that is cheap: it was trained by it.
+func (m *Model) exact() bool { return m.Meta[MetaCounting] == countingExact }
 
-// Sweeps is how many predictions make, as learning did; 0: until beliefs are settled.
-func (m *Model) Sweeps() int {
+// Inference is how the model predicts, unless other counting numbers are asked for: exactly, or by as many sweeps as it
+// has learned with, or until beliefs are settled.
+func (m *Model) Inference(ctx context.Context, asked string) (Inference, error) {
 	var training struct{ Method string }
 	_ = json.Unmarshal([]byte(m.Meta[MetaTraining]), &training)
 	sweeps, _ := strconv.Atoi(strings.TrimPrefix(training.Method, string(learn.Truncated)+":")) // 0 of others
-	return max(0, sweeps)
+	numbers, err := m.Counting(ctx, asked)
+	return Inference{Model: m.Model, Counting: numbers, Exact: asked == "" && m.exact(), Temperature: m.Temperature(),
+		Truncated: max(0, sweeps)}, err
 }
 
 // Counting returns the counting numbers to use with the model: those of its
@@ -276,25 +279,10 @@ func withoutEdges(data []*crf.Instance) (alone []*crf.Instance) {
 // HashWeights returns the SHA-256 of the weights' bits, little-endian.
 func HashWeights(weights []float64) string {
 	h := sha256.New()
-	var word [8]byte
-	for _, w := range weights {
-		binary.LittleEndian.PutUint64(word[:], math.Float64bits(w))
-		h.Write(word[:])
+	if err := binary.Write(h, binary.LittleEndian, weights); err != nil {
+		panic("job: " + err.Error()) // a hash takes all
 	}
 	return hex.EncodeToString(h.Sum(nil))
-}
-
-// CheckRunFolder looks whether a folder has a file that a run leaves in it.
-func CheckRunFolder(dir, file string) error {
-	if _, err := os.Stat(dir); err != nil {
-		return err
-	}
-	if _, err := os.Stat(filepath.Join(dir, file)); errors.Is(err, fs.ErrNotExist) {
-		return dataf("%s has no %s: it is no run folder, or its run has not come so far", dir, file)
-	} else if err != nil {
-		return err
-	}
-	return nil
 }
 
 // DataError says what is wrong with the file at path.

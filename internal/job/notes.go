@@ -10,6 +10,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/spill"
 	"github.com/blockbp/blockbp/learn"
 )
@@ -133,13 +134,9 @@ func (m *Model) LearnedFrom(e *Evaluation) string {
 	return fmt.Sprintf("labels of %s were learned from, so that these measures are too good: compare on others", path)
 }
 
-const (
-	// unsettledTold is the change of a message in the last pass of a check that is told
-	// of: the check that a limit ends is short, and leaves smaller ones as a rule.
-	unsettledTold = 0.01
-	// mostNamed bounds how many states one text names.
-	mostNamed = 3
-)
+// unsettledTold is the change of a message in the last pass of a check that is told of: the check that a limit ends is
+// short, and leaves smaller ones as a rule.
+const unsettledTold = 0.01
 
 // noOptimum tells of states that no label has where nothing regularises: the likelihood
 // grows for ever as their weights fall.
@@ -169,7 +166,7 @@ func noOptimum(p learn.Problem) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("{l2=0}, and no label has %s: nothing keeps their weights from falling without end; "+
-		"give {l2} a positive value, or leave such states out of the data", some(names, " and %d more"))}
+		"give {l2} a positive value, or leave such states out of the data", option.FirstFew(names))}
 }
 
 // resultNotes say what a result shows to be wrong with data or settings, each with what to do about it.
@@ -188,7 +185,7 @@ func resultNotes(r *learn.Result) []string {
 		texts = append(texts, fmt.Sprintf("labels leave some states of node type %s alike, as states that no label has: "+
 			"their weights began at small random numbers of {seed}, which decides what each state comes to stand for, and "+
 			"may decide which of several optima is reached; compare the objectives of a few seeds",
-			some(types, " and %d more")))
+			option.FirstFew(types)))
 	}
 	if r.AtStart {
 		texts = append(texts, fmt.Sprintf("a limit ended the run after %d iterations, none of which is known to have made "+
@@ -205,13 +202,4 @@ func resultNotes(r *learn.Result) []string {
 			"and other numbers without negative c_s need no damping and learn faster here", r.Damping))
 	}
 	return texts
-}
-
-// some lists the first of some names, and then how many more there are.
-func some(names []string, more string) string {
-	text := strings.Join(names[:min(mostNamed, len(names))], ", ")
-	if n := len(names) - mostNamed; n > 0 {
-		text += fmt.Sprintf(more, n)
-	}
-	return text
 }

@@ -283,7 +283,7 @@ func (o *Options) countingFor(set *dataset.Set, initial *Model) string {
 	case o.Counting != autoCounting:
 		return o.Counting
 	case o.Method == learn.Truncated && (initial == nil || initial.Meta[MetaCounting] == "convex"):
-	case initial != nil && !initial.Exact("") && initial.Meta[MetaCounting] != "":
+	case initial != nil && !initial.exact() && initial.Meta[MetaCounting] != "":
 		return initial.Meta[MetaCounting]
 	case set.Recipe.Kind == "images":
 		return "convex"
