@@ -50,7 +50,7 @@ func (o *Options) validatePhysics() error {
 		return nil
 	case !slices.Contains(Physics, o.Physics):
 		return usagef("{model} %q: want %s or %s%s", o.Physics, Ising, Potts, option.Hint(o.Physics, Physics))
-	case o.Statistics && (o.Method == learn.Pseudo || o.Method == learn.Piecewise):
+	case o.Statistics && o.Method.Local() && o.Method != learn.Exact:
 		return usagef("{statistics} and {method=%s} do not go together: it has terms of single samples; leave the method "+
 			"out, or give exact, bbpl or inner-dual", o.Method)
 	case o.Statistics && (o.SelectEdges != "" || o.Errors != "" && o.Errors != errorsNone):

@@ -30,7 +30,7 @@ func (p *Prepared) hints() (texts []string) {
 		texts = append(texts, "with {counting=bethe} the objective of hidden labels is a difference of two approximations, "+
 			"by which photographs were learned wrong: compare with {counting=convex}")
 	}
-	if !o.Method.Local() || o.Method == learn.Exact {
+	if !o.Method.Local() || o.Method.Sums() {
 		return texts
 	}
 	if o.ClassWeights != "" && o.Method == learn.Pseudo && !o.NoEdges {

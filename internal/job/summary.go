@@ -83,6 +83,7 @@ type Summary struct {
 // objectiveKinds say what was minimised, beside (l2/2)‖θ̃‖².
 var objectiveKinds = map[learn.Method]string{
 	learn.Exact:     "likelihood",
+	learn.Composite: "composite_likelihood",
 	learn.Pseudo:    "pseudo_likelihood",
 	learn.Piecewise: "piecewise",
 	learn.Truncated: "truncated",

@@ -19,36 +19,72 @@ import (
 //
 // for a sample with missing ones. Its gradient is M (τ − w), τ being exact marginals: those of belief propagation where
 // one sweep back and one forth are exact, as on chains, and elsewhere of the elimination of variables.
+//
+// Of Composite it is the sum over the blocks of that given the labels outside (Samdani and Roth 2012): the likelihood of
+// a network without the edges between blocks, each end of which has the column of the other's label in its potential, or
+// nothing where that is missing.
 type likelihood struct {
 	objective *Objective   // has plans and terms, for all goroutines
 	space     bp.Workspace // its potentials are those of elimination, too
 	state     bp.State
 	adjoint   ground.Adjoint
 	network   mrf.Network
+	around    []int32   // labels that blocks are given
+	table     []float64 // of an edge between blocks
 	beliefs   []float64 // of nodes or edges computed together
 }
 
 // Add implements ground.LocalObjective, without what labels add of complete samples. What inference cannot compute is
 // NaN.
 func (l *likelihood) Add(ctx context.Context, gradient []float64, m *crf.Model, in *crf.Instance,
-	whole *partition.Block, weight float64) (value float64) {
-	pot, weights, terms := &l.space.Potentials, 0.0, l.objective.terms[in]
-	pot.Ground(m, in, whole)
-	for _, t := range terms {
-		weights += t.Weight
+	block *partition.Block, weight float64) (value float64) {
+	terms, whole := l.objective.terms[in], l.objective.blocks[in] == nil
+	for lo, hi := 0, 0; lo < len(terms) && ctx.Err() == nil; lo = hi { // those that log Z is the same of
+		weights := 0.0
+		for ; hi < len(terms) && (whole || &terms[hi].Truth[0] == &terms[lo].Truth[0]); hi++ {
+			weights += terms[hi].Weight
+		}
+		l.ground(m, in, block, terms[lo].Truth)
+		value += weights * l.infer(gradient, m, in, block, weight*weights)
 	}
-	value += weights * l.infer(gradient, m, in, whole, weight*weights)
 	for _, t := range terms {
-		if slices.Contains(t.Labels, crf.Unobserved) {
-			if pot.Ground(m, in, whole); ground.Completions(in, t.Labels) <= mostCompletions {
+		if slices.Contains(t.Labels, crf.Unobserved) && ctx.Err() == nil {
+			l.ground(m, in, block, t.Truth)
+			if whole && ground.Completions(in, t.Labels) <= mostCompletions {
 				value -= t.Weight * l.complete(gradient, m, in, t.Labels, -weight*t.Weight)
 				continue
 			}
-			hold(pot, t.Labels)
-			value -= t.Weight * l.infer(gradient, m, in, whole, -weight*t.Weight)
+			hold(&l.space.Potentials, t.Labels)
+			value -= t.Weight * l.infer(gradient, m, in, block, -weight*t.Weight)
 		}
 	}
 	return weight * value
+}
+
+// ground makes the potentials, given the labels around blocks.
+func (l *likelihood) ground(m *crf.Model, in *crf.Instance, block *partition.Block, labels []int32) {
+	pot, of := &l.space.Potentials, l.objective.blocks[in]
+	pot.Ground(m, in, block)
+	l.around = labels
+	for e := range block.Edges {
+		if between(of, in, e) {
+			u, v := in.Graph.U(int32(e)), in.Graph.V(int32(e))
+			l.columns(in, u, v, pot.Node[pot.NodeAt[u]:], pot.Node[pot.NodeAt[v]:],
+				func(end, entry *float64) { *end += *entry }, pot.Table[pot.EdgeAt[e]:])
+		}
+	}
+}
+
+// columns calls do with each state of either end of an edge, and the entry of its table with the label of the other.
+func (l *likelihood) columns(in *crf.Instance, u, v int32, ofU, ofV []float64, do func(end, entry *float64),
+	table []float64) {
+	states, yu, yv := in.States(v), int(l.around[u]), int(l.around[v])
+	for x := 0; x < in.States(u) && yv != crf.Unobserved; x++ {
+		do(&ofU[x], &table[x*states+yv])
+	}
+	for x := 0; x < states && yu != crf.Unobserved; x++ {
+		do(&ofV[x], &table[yu*states+x])
+	}
 }
 
 // mostCompletions of a sample are added up one by one: each takes what a complete sample takes.
@@ -147,7 +183,8 @@ func (l *likelihood) weigh(weight float64) {
 // eliminate is infer by elimination of variables.
 func (l *likelihood) eliminate(gradient []float64, m *crf.Model, in *crf.Instance, weight float64) (logZ float64) {
 	pot, nodes := &l.space.Potentials, in.Graph.NumNodes()
-	fill(&l.network, in, func(s, _ int) []float64 { return pot.Node[pot.NodeAt[s]:pot.NodeAt[s+1]] },
+	of := l.objective.blocks[in]
+	fill(&l.network, in, of, func(s, _ int) []float64 { return pot.Node[pot.NodeAt[s]:pot.NodeAt[s+1]] },
 		func(e, entries int) []float64 { return pot.Table[pot.EdgeAt[e]:][:entries] })
 	answer, err := l.objective.plans[in].On(&l.network).RunFactors(context.Background())
 	if err != nil {
@@ -157,6 +194,14 @@ func (l *likelihood) eliminate(gradient []float64, m *crf.Model, in *crf.Instanc
 		return answer.LogZ
 	}
 	for f, table := range answer.Factors {
+		if e := f - nodes; f >= nodes && between(of, in, e) {
+			u, v := in.Graph.U(int32(e)), in.Graph.V(int32(e))
+			l.table = numeric.Resize(l.table, in.States(u)*in.States(v))
+			clear(l.table)
+			l.columns(in, u, v, answer.Marginals[u], answer.Marginals[v],
+				func(end, entry *float64) { *entry += *end }, l.table)
+			table = l.table
+		}
 		for x := range table {
 			table[x] *= weight
 		}
@@ -170,8 +215,8 @@ func (l *likelihood) eliminate(gradient []float64, m *crf.Model, in *crf.Instanc
 	return answer.LogZ
 }
 
-// shapeOf is the network of an instance without its potentials.
-func shapeOf(in *crf.Instance) *mrf.Network {
+// shapeOf is the network of an instance in blocks without its potentials.
+func shapeOf(in *crf.Instance, of []int32) *mrf.Network {
 	zeros := []float64(nil) // all tables are parts of one
 	table := func(_, entries int) []float64 {
 		if entries > len(zeros) {
@@ -180,12 +225,13 @@ func shapeOf(in *crf.Instance) *mrf.Network {
 		return zeros[:entries]
 	}
 	n := &mrf.Network{}
-	fill(n, in, table, table)
+	fill(n, in, of, table, table)
 	return n
 }
 
-// fill makes the network of an instance, of tables of nodes and of edges with so many entries.
-func fill(n *mrf.Network, in *crf.Instance, node, edge func(i, entries int) []float64) {
+// fill makes the network of an instance, of tables of nodes and of edges with so many entries. Those of edges between
+// blocks have no variables, and one entry, 0.
+func fill(n *mrf.Network, in *crf.Instance, of []int32, node, edge func(i, entries int) []float64) {
 	n.Card, n.Factors = n.Card[:0], n.Factors[:0]
 	for s := range in.Graph.NumNodes() {
 		states := in.States(int32(s))
@@ -194,6 +240,10 @@ func fill(n *mrf.Network, in *crf.Instance, node, edge func(i, entries int) []fl
 	}
 	u, v := in.Graph.Ends()
 	for e := range u {
+		if between(of, in, e) {
+			n.Factors = append(n.Factors, mrf.Factor{LogTable: make([]float64, 1)})
+			continue
+		}
 		table := edge(e, in.States(u[e])*in.States(v[e]))
 		n.Factors = append(n.Factors, mrf.Factor{Scope: []int{int(u[e]), int(v[e])}, LogTable: table})
 	}

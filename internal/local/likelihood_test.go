@@ -62,7 +62,7 @@ func TestChainsAgainstElimination(t *testing.T) {
 			}
 			if i == 1 {
 				o.nets = map[*crf.Instance]*bp.Net{}
-				o.plans[in], err = plan(in, 0, math.Inf(1))
+				err = o.plan(in, 0, math.Inf(1))
 				must(err)
 			}
 			o.Allocate(1)

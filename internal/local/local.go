@@ -1,6 +1,7 @@
 // Package local has objectives of learning that are sums over the instances, each of which has its
 // exact gradient at the price of one look at it, without messages that are kept: pseudo-likelihood, piecewise
-// likelihood, by elimination of variables the likelihood itself, and the loss of beliefs after a number of sweeps.
+// likelihood, by elimination of variables the likelihood itself or that of blocks given the labels around them, and the
+// loss of beliefs after a number of sweeps.
 package local
 
 import (
@@ -26,7 +27,7 @@ import (
 //
 //	L(θ̃) = (1/N) Σ_n terms of sample n + (l2/2)‖θ̃‖²,
 //
-// which is convex unless the likelihood sums over missing labels, or Truncated.
+// which is convex unless a likelihood sums over missing labels, or Truncated.
 type Objective struct {
 	Kind         Kind
 	Model        *crf.Model // what the weights are of
@@ -40,8 +41,9 @@ type Objective struct {
 	Skipped      []bool        // [edges] that Pseudo has no terms of, whose tables are zero; nil: none
 
 	model   crf.Model                     // with the weights at hand
-	nets    map[*crf.Instance]*bp.Net     // of Truncated, and of Exact where nodes are in order
-	plans   map[*crf.Instance]*exact.Plan // of Exact, elsewhere
+	nets    map[*crf.Instance]*bp.Net     // of Truncated, and of likelihoods where nodes are in order
+	plans   map[*crf.Instance]*exact.Plan // of likelihoods, elsewhere
+	blocks  map[*crf.Instance][]int32     // of Composite, [nodes] the block of each; nil: there is one
 	entries float64                       // of joint tables that an evaluation of Exact computes
 	terms   map[*crf.Instance][]ground.Term
 	whole   map[*graph.Graph]*partition.Partition
@@ -54,7 +56,7 @@ type Objective struct {
 	given    []*crf.Instance // those that have hidden labels, where Data has these filled in
 	filled   []float64       // weights by which they were
 	fillings int
-	labels   []float64 // of Exact, M w̄ of the complete samples, or what Statistics put in place of those of all
+	labels   []float64 // of likelihoods, M w̄ of the complete samples, or what Statistics put in place of those of all
 }
 
 // Kind says what the terms are, by the name of the method.
@@ -65,8 +67,12 @@ const (
 	Pseudo    Kind = "pseudo"
 	Piecewise Kind = "piecewise"
 	Exact     Kind = "exact"
+	Composite Kind = "composite"
 	Truncated Kind = "truncated"
 )
+
+// sums reports whether log Z is computed, of networks or of their blocks.
+func (k Kind) sums() bool { return k == Exact || k == Composite }
 
 // part is what some instances, one after the other, add to objective and gradient.
 type part struct {
@@ -86,11 +92,11 @@ func (o *Objective) Allocate(threads int) {
 		if o.whole[in.Graph] == nil {
 			o.whole[in.Graph] = partition.Whole(in.Graph)
 		}
-		if o.Kind == Exact {
+		if o.Kind.sums() {
 			o.terms[in] = ground.Terms(o.ClassWeights, in)
 		}
 	}
-	if o.Kind == Exact {
+	if o.Kind.sums() {
 		o.addLabels()
 	}
 	for range o.Together() {
@@ -115,7 +121,8 @@ func (o *Objective) Allocate(threads int) {
 	})
 }
 
-// addLabels adds up what the likelihood has of labels, which no weights change: samples take no time in evaluations.
+// addLabels adds up what likelihoods have of labels, which no weights change: complete samples take no time for them in
+// evaluations. Edges between blocks are in both.
 func (o *Objective) addLabels() {
 	sums := instances.Labels{Model: o.Model, Data: o.Data, ClassWeights: o.ClassWeights, Total: o.Total,
 		Adder: instances.Adder{Each: parallel.Serially}, Adjoints: []*ground.Adjoint{{}}}
@@ -124,6 +131,12 @@ func (o *Objective) addLabels() {
 		for _, t := range o.terms[in] {
 			if !slices.Contains(t.Labels, crf.Unobserved) {
 				add.AddChange(sum, o.Model, in, r, nil, t.Labels, t.Weight*in.Weight()/o.Total)
+				for e := r.Edges[0]; e < r.Edges[1]; e++ {
+					if of := o.blocks[in]; between(of, in, e) {
+						add.AddChange(sum, o.Model, in, ground.Range{Edges: [2]int{e, e + 1}}, nil, t.Labels,
+							t.Weight*in.Weight()/o.Total)
+					}
+				}
 			}
 		}
 	})
@@ -187,7 +200,7 @@ func (o *Objective) Close() { o.pool.Close() }
 // samples, and serve to see how long they take.
 func (o *Objective) Worker() ground.LocalObjective {
 	switch o.Kind {
-	case Exact:
+	case Exact, Composite:
 		return &likelihood{objective: o}
 	case Truncated:
 		return &truncated{objective: o}
@@ -208,7 +221,7 @@ func (o *Objective) Bytes(in *crf.Instance) float64 {
 	nodes, all, tables := ground.Entries(in)
 	bytes := double*(nodes+tables) + place*elements
 	switch o.Kind {
-	case Exact:
+	case Exact, Composite:
 		if net := o.nets[in]; net != nil {
 			return bytes + float64(net.Bytes())
 		}
@@ -323,23 +336,24 @@ func (e *kindError) Error() string { return "learn: " + e.text }
 func (e *kindError) Usage() bool { return true }
 
 // refuse says what an instance is or has, and why.
-func refuse(in *crf.Instance, i int, what, why string, values ...any) error {
-	return &kindError{fmt.Sprintf("instance %d (%s) %s for method exact: %s; method auto needs no such tables", i,
-		in.Name, what, fmt.Sprintf(why, values...))}
+func (o *Objective) refuse(in *crf.Instance, i int, what, why string, values ...any) error {
+	return &kindError{fmt.Sprintf("instance %d (%s) %s for method %s: %s; method auto needs no such tables", i, in.Name,
+		what, o.Kind, fmt.Sprintf(why, values...))}
 }
 
-// Plan decides what sizes depend on, before anything large is taken: of Exact, how inference is made of every
+// Plan decides what sizes depend on, before anything large is taken: of likelihoods, how inference is made of every
 // instance. Those with the same graph and states share that. It gives up where an evaluation would compute more than
 // so many entries of joint tables.
 func (o *Objective) Plan(most float64) (err error) {
-	if o.Kind != Exact && o.Kind != Truncated {
+	if !o.Kind.sums() && o.Kind != Truncated {
 		return nil
 	}
 	o.nets, o.plans = map[*crf.Instance]*bp.Net{}, map[*crf.Instance]*exact.Plan{}
+	o.blocks = map[*crf.Instance][]int32{}
 	shared := map[*graph.Graph]*crf.Instance{}
 	for i, in := range o.Data {
 		if like := shared[in.Graph]; like != nil && len(in.Schema().NodeTypes) == 1 {
-			o.nets[in], o.plans[in] = o.nets[like], o.plans[like]
+			o.nets[in], o.plans[in], o.blocks[in] = o.nets[like], o.plans[like], o.blocks[like]
 		} else if o.Kind == Truncated || partition.InOrder(in.Graph) {
 			numbers := counting.Bethe(in.Graph)
 			if o.Kind == Truncated {
@@ -351,7 +365,7 @@ func (o *Objective) Plan(most float64) (err error) {
 			if err != nil {
 				return fmt.Errorf("learn: instance %d (%s): %w", i, in.Name, err)
 			}
-		} else if o.plans[in], err = plan(in, i, most); err != nil {
+		} else if err = o.plan(in, i, most); err != nil {
 			return err
 		}
 		if shared[in.Graph] = in; o.Kind == Truncated {
@@ -366,7 +380,7 @@ func (o *Objective) Plan(most float64) (err error) {
 			}
 		}
 		if o.entries += runs * o.Operations(in); !(o.entries <= most) {
-			return refuse(in, i, "is one too many", "%.6g entries of joint tables, of at most %.6g", o.entries, most)
+			return o.refuse(in, i, "is one too many", "%.6g entries of joint tables, of at most %.6g", o.entries, most)
 		}
 	}
 	return nil
@@ -380,20 +394,48 @@ func (o *Objective) Numbers() (all []*counting.Numbers) {
 	return all
 }
 
-// plan finds an order of elimination for instance i.
-func plan(in *crf.Instance, i int, most float64) (plan *exact.Plan, err error) {
+// plan finds an order of elimination for instance i, and of Composite the fewest blocks, a power of two, that have one.
+func (o *Objective) plan(in *crf.Instance, i int, most float64) (err error) {
 	if entries := largestEdge(in); entries > mostEntries {
-		return nil, refuse(in, i, "has too many states", "%.6g joint states of an edge, of at most %d", entries, mostEntries)
+		return o.refuse(in, i, "has too many states", "%.6g joint states of an edge, of at most %d", entries, mostEntries)
 	}
-	if plan, err = exact.NewPlan(shapeOf(in), most); err != nil {
-		return nil, fmt.Errorf("learn: instance %d (%s): %w", i, in.Name, err)
+	nodes := in.Graph.NumNodes()
+	if _, pairs, _ := ground.Entries(in); o.Kind == Composite {
+		most = min(most, entriesOfNode*float64(nodes)+2*pairs)
 	}
-	plan.Limit = math.MaxInt64 // Settings.Memory decides
-	if plan.LowerBound {
-		return nil, refuse(in, i, "is too wide", "elimination of variables would join more than %d of them in a table",
-			plan.Width)
+	for blocks := 1; ; blocks = min(2*blocks, nodes) {
+		if blocks > 1 {
+			o.blocks[in] = bands(in, blocks)
+		}
+		plan, err := exact.NewPlan(shapeOf(in, o.blocks[in]), most)
+		if err != nil {
+			return fmt.Errorf("learn: instance %d (%s): %w", i, in.Name, err)
+		}
+		plan.Limit = math.MaxInt64 // Settings.Memory decides
+		if o.plans[in] = plan; !plan.LowerBound {
+			return nil
+		} else if o.Kind != Composite || blocks == nodes {
+			return o.refuse(in, i, "is too wide", "elimination of variables would join more than %d of them in a table",
+				plan.Width)
+		}
 	}
-	return plan, nil
+}
+
+// entriesOfNode is how many entries of joint tables Composite computes for each node at most, beside those of edges.
+const entriesOfNode = 1 << 10
+
+// bands cuts a grid into bands of rows, and into parts of rows where there are more blocks, and other networks into
+// blocks that have grown breadth-first.
+func bands(in *crf.Instance, blocks int) []int32 {
+	if in.Rows == 0 {
+		return partition.BreadthFirst(in.Graph, blocks)
+	}
+	return partition.Tiles(in.Rows, in.Cols, min(blocks, in.Rows), (blocks+in.Rows-1)/in.Rows)
+}
+
+// between reports whether an edge joins two blocks, of being that of each node, or nil.
+func between(of []int32, in *crf.Instance, e int) bool {
+	return of != nil && of[in.Graph.U(int32(e))] != of[in.Graph.V(int32(e))]
 }
 
 // Work returns how many entries of joint tables one evaluation of Exact computes, infinite where they

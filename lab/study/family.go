@@ -41,6 +41,7 @@ func familyMembers() (all []member) {
 		all = append(all, member{name: fmt.Sprintf("--loss hamming --epsilon %g", epsilon), epsilon: epsilon})
 	}
 	return append(all, member{name: "--method exact", method: learn.Exact},
+		member{name: "--method composite", method: learn.Composite},
 		member{name: "--method truncated:3", method: learn.Truncated, sweeps: 3},
 		member{name: "--method piecewise", method: learn.Piecewise}, member{name: "--method pseudo", method: learn.Pseudo})
 }
