@@ -32,8 +32,8 @@ import (
 // train does where nothing is asked for.
 type Options struct {
 	// Method is auto, which goes by the sizes of the networks, bbpl, inner-dual or full; exact, maximum likelihood of
-	// narrow networks; truncated:K, for what K sweeps predict; or pseudo or piecewise, baselines without inference.
-	// "" means auto.
+	// narrow networks, composite, of blocks of others; truncated:K, for what K sweeps predict; or pseudo or piecewise,
+	// baselines without inference. "" means auto.
 	Method learn.Method
 	// Counting names the counting numbers of the free energy: convex, cover, trw, near-bethe or bethe.
 	// "" or auto means convex for an image folder, else trw.

@@ -64,7 +64,7 @@ func (s Settings) resolve(p *Problem) (Settings, error) {
 	}
 	chosen, _, err := s.Choose(p)
 	chosen = chosen.Resolved()
-	if err == nil && (!chosen.Method.Local() || chosen.Method.Sums()) { // the others leave hidden labels out
+	if err == nil && (!chosen.Method.Local() || chosen.Method.sums()) { // the others leave hidden labels out
 		chosen.unlabelled = instances.FindUnlabelled(p.Model, p.Data)
 	}
 	return chosen, err

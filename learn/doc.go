@@ -46,7 +46,7 @@
 //
 // # Baselines
 //
-// Methods Exact, Pseudo and Piecewise are minimised by L-BFGS, without blocks, messages and checks: the likelihood
-// itself, or sums of terms that normalise over a few variables only. So is Truncated, the loss of beliefs after a few
+// Methods Exact, Composite, Pseudo and Piecewise are minimised by L-BFGS, without messages and checks: the likelihood
+// itself, or sums of terms that normalise over some of the variables only. So is Truncated, the loss of beliefs after a few
 // sweeps, with the gradient through these: it needs no optimum of messages, and is not convex.
 package learn

@@ -241,7 +241,7 @@ func (l *localLearner) finish() (*Result, error) {
 // convex reports whether the objective is: the methods without a likelihood leave terms of missing labels out, unless
 // they fill them in. Beliefs after a number of sweeps are no convex function of the weights.
 func (l *localLearner) convex() bool {
-	hidden := l.settings.Method.Sums() && instances.AnyHidden(l.problem.Data)
+	hidden := l.settings.Method.sums() && instances.AnyHidden(l.problem.Data)
 	return l.settings.Method != Truncated && !hidden && !l.objective.Fills()
 }
 

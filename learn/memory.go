@@ -236,7 +236,7 @@ func (l *localLearner) memory() *Memory {
 	m.Add("lists of blocks", lists, "nodes and edges of %d graphs", len(seen))
 	m.addFeatures(p)
 	name, threads := "potentials", min(s.Threads, together)
-	if s.Method.Sums() {
+	if s.Method.sums() {
 		name = "tables of elimination"
 	}
 	m.Add(name, float64(threads)*scratch, "those of the largest network, on each thread (%d)", threads)

@@ -12,6 +12,7 @@ import (
 	"github.com/blockbp/blockbp/internal/distributed"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/instances"
+	"github.com/blockbp/blockbp/internal/local"
 	"github.com/blockbp/blockbp/internal/memory"
 )
 
@@ -65,9 +66,8 @@ const (
 	Exact Method = "exact"
 
 	// Composite is the likelihood of each block given the labels outside it (Samdani and Roth 2012), which makes it
-	// Exact of one block and Pseudo of blocks of one node: the fewest blocks, twice as many at a time, that elimination
-	// computes about a thousand entries a node of; bands of grids, others grown breadth-first. Edges to hidden labels
-	// outside are left out.
+	// Exact of one block and Pseudo of blocks of one node: the fewest blocks, grown breadth-first, twice as many at a time, of
+	// which elimination computes about a thousand entries a node. Edges to hidden labels outside are left out.
 	Composite Method = "composite"
 
 	// Truncated is for what predictions compute that make Settings.InnerSweeps sweeps from constant messages, and no more
@@ -82,11 +82,10 @@ var Methods = []Method{Auto, BBPL, InnerDual, Full, Exact, Composite, Pseudo, Pi
 // Local reports whether L-BFGS minimises the method's objective, which is known exactly: a sum of local terms, the
 // likelihood, or the loss of Truncated. There are no blocks, messages that are kept, and checks.
 func (m Method) Local() bool {
-	return m.Sums() || m == Pseudo || m == Piecewise || m == Truncated
+	return m.sums() || m == Pseudo || m == Piecewise || m == Truncated
 }
 
-// Sums reports whether the method's objective sums over hidden labels, and all others, by elimination of variables.
-func (m Method) Sums() bool { return m == Exact || m == Composite }
+func (m Method) sums() bool { return local.Kind(m).Sums() }
 
 // Settings are the choices of a run. The zero value works: what Choose makes of method Auto, with automatic steps. Who
 // adds one that decides the course of a run names it in traits, for resumed runs, or in everyOption, for processes.

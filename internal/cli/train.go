@@ -51,7 +51,9 @@ tables of nodes and edges, or tagged text; see docs/reference/formats.md. The ob
   L(w) = (1/N) sum_n [B(theta_n) - <theta_n, labels_n>] + (l2/2) |w|^2,
 or, with --method exact, the negative log-likelihood itself, which such models
 predict by where that is cheap; with truncated:K, the log loss of predictions
-by K sweeps; or, with composite, pseudo or piecewise, a sum of local terms.`,
+by K sweeps; or, with pseudo or piecewise, a sum of local terms. With composite
+it is the likelihood of each block given the labels outside: of as few blocks,
+grown breadth-first, as are narrow enough to be summed exactly.`,
 		Example: `  blockbp train data/ -o run --l2 1
   blockbp train images/ --features features/ --list train.txt --blocks 4x5 -o run
   blockbp train run --resume --max-passes 500`,
@@ -99,8 +101,8 @@ func (f *trainFlags) registerModel(fl *pflag.FlagSet) {
 	reads(fl, "means of nodes and edges, as .npz", "statistics")
 	fl.StringVar((*string)(&o.Method), "method", "auto",
 		"auto (by size), bbpl, inner-dual or full; or, by L-BFGS, exact (likelihood, of narrow networks), composite "+
-			"(of bands or other blocks as narrow, given the labels outside), truncated:K (log loss after K sweeps) and the "+
-			"baselines pseudo (pseudo-likelihood) and piecewise")
+			"(of narrow blocks, given labels outside), truncated:K (log loss after K sweeps) and the baselines pseudo "+
+			"(pseudo-likelihood) and piecewise")
 	f.partition.register(fl)
 	fl.IntVar(&o.Together, "together", 0, "blocks per iteration, of which no two share an edge (default 1; without "+
 		"--blocks, as many as make up a 20th)")

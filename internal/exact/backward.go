@@ -17,12 +17,14 @@ func (r *run) backward(answer *Answer) error {
 		b := &r.plan.buckets[i]
 		if b.parent == noParent {
 			r.weights[i] = r.take(b.entries)
-			r.setProbability(i, 1)
+			for k := range r.weights[i].entries {
+				r.weights[i].entries[k] = 1
+			}
 			r.toWeight(i)
 		}
 		for _, c := range b.children {
 			r.weights[c] = r.take(r.plan.buckets[c].entries)
-			r.setProbability(int(c), 0)
+			clear(r.weights[c].entries)
 		}
 		if !r.dry {
 			if err := r.distribute(i, answer); err != nil {
@@ -35,13 +37,6 @@ func (r *run) backward(answer *Answer) error {
 		r.give(&r.weights[i])
 	}
 	return nil
-}
-
-// setProbability fills P_i.
-func (r *run) setProbability(i int, value float64) {
-	for k := range r.weights[i].entries {
-		r.weights[i].entries[k] = value
-	}
 }
 
 // toWeight turns P_i into P_i / m_i, in the form in which bucket i computes, and gives m_i back. Where m_i is zero

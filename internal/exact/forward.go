@@ -110,16 +110,28 @@ func (r *run) sumOutLinear(l *loop, p *product, message *view) (low, high float6
 // sumOutLog is sumOutLinear with logarithms.
 func (r *run) sumOutLog(l *loop, p *product, message *view) (low, high float64, err error) {
 	block := r.scratch(0, l.block)
-	sum := logSum{top: r.scratch(1, l.block), sum: r.scratch(2, l.block)}
+	top, sum := r.scratch(1, l.block), r.scratch(2, l.block) // an entry comes to sum · exp(top)
 	low, high = math.Inf(1), math.Inf(-1)
 	err = r.eachBlock(l, func() {
-		sum.reset()
+		for k := range top {
+			top[k], sum[k] = math.Inf(-1), 0
+		}
 		for own := range l.own {
-			if p.log(block, own) {
-				sum.add(block)
+			if !p.log(block, own) {
+				continue
+			}
+			for k, v := range block {
+				if v > top[k] {
+					sum[k], top[k] = sum[k]*math.Exp(top[k]-v), v
+				}
+				if !math.IsInf(v, -1) {
+					sum[k] += math.Exp(v - top[k])
+				}
 			}
 		}
-		sum.store(message.block(0))
+		for k, x := range sum {
+			message.block(0)[k] = top[k] + math.Log(x) // −Inf where all are
+		}
 		low, high = widen(low, high, message.block(0), math.Inf(-1))
 	})
 	return low, high, err

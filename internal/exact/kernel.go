@@ -32,16 +32,10 @@ func (p *product) linear(dst []float64, own int) bool {
 	if factor == 0 {
 		return false
 	}
-	if len(p.vectors) == 0 {
-		for k := range dst {
-			dst[k] = factor
-		}
-		return true
+	for k := range dst {
+		dst[k] = factor
 	}
-	for k, x := range p.read(p.vectors[0], own, len(dst)) {
-		dst[k] = factor * x
-	}
-	for _, v := range p.vectors[1:] {
+	for _, v := range p.vectors {
 		src := p.read(v, own, len(dst))
 		for k := range dst {
 			dst[k] *= src[k]
@@ -121,51 +115,10 @@ func (v *view) scatter(src []float64, own int, total float64) {
 	}
 }
 
-// total returns the sum of the values, in four interleaved partial sums.
-func total(values []float64) float64 {
-	var a, b, c, d float64
-	for ; len(values) >= 4; values = values[4:] {
-		a += values[0]
-		b += values[1]
-		c += values[2]
-		d += values[3]
-	}
+// total returns the sum of the values.
+func total(values []float64) (sum float64) {
 	for _, v := range values {
-		a += v
+		sum += v
 	}
-	return (a + b) + (c + d)
-}
-
-// logSum adds numbers given as logarithms, elementwise over a block: after some
-// calls of add, entry k holds the sum exp(top[k])·sum[k].
-type logSum struct{ top, sum []float64 }
-
-// reset makes all sums zero.
-func (s *logSum) reset() {
-	for k := range s.top {
-		s.top[k] = math.Inf(-1)
-		s.sum[k] = 0
-	}
-}
-
-// add adds exp(values[k]) to sum k.
-func (s *logSum) add(values []float64) {
-	for k, v := range values {
-		switch {
-		case v <= s.top[k]:
-			if !math.IsInf(v, -1) {
-				s.sum[k] += math.Exp(v - s.top[k])
-			}
-		default:
-			s.sum[k] = s.sum[k]*math.Exp(s.top[k]-v) + 1
-			s.top[k] = v
-		}
-	}
-}
-
-// store writes the logarithms of the sums.
-func (s *logSum) store(dst []float64) {
-	for k := range dst {
-		dst[k] = s.top[k] + math.Log(s.sum[k]) // -Inf - Inf = -Inf for an empty sum
-	}
+	return sum
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/local"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/spill"
 	"github.com/blockbp/blockbp/learn"
@@ -30,7 +31,7 @@ func (p *Prepared) hints() (texts []string) {
 		texts = append(texts, "with {counting=bethe} the objective of hidden labels is a difference of two approximations, "+
 			"by which photographs were learned wrong: compare with {counting=convex}")
 	}
-	if !o.Method.Local() || o.Method.Sums() {
+	if !o.Method.Local() || local.Kind(o.Method).Sums() {
 		return texts
 	}
 	if o.ClassWeights != "" && o.Method == learn.Pseudo && !o.NoEdges {

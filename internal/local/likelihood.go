@@ -142,7 +142,7 @@ func (l *likelihood) infer(gradient []float64, m *crf.Model, in *crf.Instance, w
 		l.beliefs = numeric.Resize(l.beliefs, (hi-lo)*span.States)
 		logZ += l.space.NodeBeliefs(l.beliefs, nil, net, &l.state, whole, lo, hi)
 		if gradient != nil {
-			l.weigh(weight)
+			weigh(l.beliefs, weight)
 			l.adjoint.AddNodes(gradient, m, in, whole.Nodes[lo:hi], l.beliefs)
 		}
 		lo = hi
@@ -159,7 +159,7 @@ func (l *likelihood) infer(gradient []float64, m *crf.Model, in *crf.Instance, w
 		free, err = l.space.EdgeBeliefs(l.beliefs, nil, net, &l.state, whole, lo, hi)
 		logZ += free
 		if gradient != nil {
-			l.weigh(weight)
+			weigh(l.beliefs, weight)
 			l.adjoint.AddEdges(gradient, m, in, whole.Edges[lo:hi], l.beliefs)
 		}
 		lo = hi
@@ -173,10 +173,10 @@ func (l *likelihood) infer(gradient []float64, m *crf.Model, in *crf.Instance, w
 // entriesTogether bounds the beliefs of edges that are computed in one call: 32 KiB stay in the nearest cache.
 const entriesTogether = 4096
 
-// weigh multiplies the beliefs at hand.
-func (l *likelihood) weigh(weight float64) {
-	for i := range l.beliefs {
-		l.beliefs[i] *= weight
+// weigh multiplies beliefs.
+func weigh(beliefs []float64, weight float64) {
+	for i := range beliefs {
+		beliefs[i] *= weight
 	}
 }
 
@@ -202,10 +202,7 @@ func (l *likelihood) eliminate(gradient []float64, m *crf.Model, in *crf.Instanc
 				func(end, entry *float64) { *entry += *end }, l.table)
 			table = l.table
 		}
-		for x := range table {
-			table[x] *= weight
-		}
-		if f < nodes {
+		if weigh(table, weight); f < nodes {
 			l.adjoint.AddNodes(gradient, m, in, []int32{int32(f)}, table)
 		} else {
 			l.adjoint.AddEdges(gradient, m, in, []int32{int32(f - nodes)}, table)

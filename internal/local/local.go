@@ -71,8 +71,8 @@ const (
 	Truncated Kind = "truncated"
 )
 
-// sums reports whether log Z is computed, of networks or of their blocks.
-func (k Kind) sums() bool { return k == Exact || k == Composite }
+// Sums reports whether log Z is computed, of networks or of their blocks, and hidden labels are summed over.
+func (k Kind) Sums() bool { return k == Exact || k == Composite }
 
 // part is what some instances, one after the other, add to objective and gradient.
 type part struct {
@@ -92,11 +92,11 @@ func (o *Objective) Allocate(threads int) {
 		if o.whole[in.Graph] == nil {
 			o.whole[in.Graph] = partition.Whole(in.Graph)
 		}
-		if o.Kind.sums() {
+		if o.Kind.Sums() {
 			o.terms[in] = ground.Terms(o.ClassWeights, in)
 		}
 	}
-	if o.Kind.sums() {
+	if o.Kind.Sums() {
 		o.addLabels()
 	}
 	for range o.Together() {
@@ -243,15 +243,6 @@ func (o *Objective) Bytes(in *crf.Instance) float64 {
 	return bytes + double*nodes + ground.TileBytes(float64(most))
 }
 
-// Operations returns how many entries of joint tables one evaluation of Exact computes for an instance.
-func (o *Objective) Operations(in *crf.Instance) float64 {
-	if plan := o.plans[in]; plan != nil {
-		return plan.Operations
-	}
-	_, entries, _ := ground.Entries(in)
-	return entries
-}
-
 // Evaluate returns L at the weights, and its gradient. Weights of symmetric types lose what rounding
 // has left between them. Where ctx ends before, value and gradient are of no use.
 func (o *Objective) Evaluate(ctx context.Context, gradient, weights []float64) (value float64) {
@@ -345,7 +336,7 @@ func (o *Objective) refuse(in *crf.Instance, i int, what, why string, values ...
 // instance. Those with the same graph and states share that. It gives up where an evaluation would compute more than
 // so many entries of joint tables.
 func (o *Objective) Plan(most float64) (err error) {
-	if !o.Kind.sums() && o.Kind != Truncated {
+	if !o.Kind.Sums() && o.Kind != Truncated {
 		return nil
 	}
 	o.nets, o.plans = map[*crf.Instance]*bp.Net{}, map[*crf.Instance]*exact.Plan{}
@@ -372,6 +363,10 @@ func (o *Objective) Plan(most float64) (err error) {
 			continue
 		}
 		runs := 1.0
+		_, entries, _ := ground.Entries(in) // of joint tables for one
+		if plan := o.plans[in]; plan != nil {
+			entries = plan.Operations
+		}
 		for _, labels := range in.Samples() {
 			if n := ground.Completions(in, labels); n > mostCompletions {
 				runs++
@@ -379,7 +374,7 @@ func (o *Objective) Plan(most float64) (err error) {
 				o.entries += n * float64(in.Graph.NumNodes()+in.Graph.NumEdges())
 			}
 		}
-		if o.entries += runs * o.Operations(in); !(o.entries <= most) {
+		if o.entries += runs * entries; !(o.entries <= most) {
 			return o.refuse(in, i, "is one too many", "%.6g entries of joint tables, of at most %.6g", o.entries, most)
 		}
 	}
@@ -405,7 +400,7 @@ func (o *Objective) plan(in *crf.Instance, i int, most float64) (err error) {
 	}
 	for blocks := 1; ; blocks = min(2*blocks, nodes) {
 		if blocks > 1 {
-			o.blocks[in] = bands(in, blocks)
+			o.blocks[in] = partition.BreadthFirst(in.Graph, blocks)
 		}
 		plan, err := exact.NewPlan(shapeOf(in, o.blocks[in]), most)
 		if err != nil {
@@ -423,15 +418,6 @@ func (o *Objective) plan(in *crf.Instance, i int, most float64) (err error) {
 
 // entriesOfNode is how many entries of joint tables Composite computes for each node at most, beside those of edges.
 const entriesOfNode = 1 << 10
-
-// bands cuts a grid into bands of rows, and into parts of rows where there are more blocks, and other networks into
-// blocks that have grown breadth-first.
-func bands(in *crf.Instance, blocks int) []int32 {
-	if in.Rows == 0 {
-		return partition.BreadthFirst(in.Graph, blocks)
-	}
-	return partition.Tiles(in.Rows, in.Cols, min(blocks, in.Rows), (blocks+in.Rows-1)/in.Rows)
-}
 
 // between reports whether an edge joins two blocks, of being that of each node, or nil.
 func between(of []int32, in *crf.Instance, e int) bool {

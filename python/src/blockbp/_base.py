@@ -65,7 +65,7 @@ _SHARED = {  # a text may have a later one in it
     counting : str
         Counting numbers: "auto", "trw", "convex", "cover", "near-bethe" or "bethe".
     method : str
-        How to learn: "auto", "bbpl", "inner-dual", "full", "exact", "pseudo", "piecewise" or "truncated:K".
+        One of "auto", "bbpl", "inner-dual", "full", "exact", "composite", "pseudo", "piecewise" or "truncated:K".
     class_weight : "balanced" or dict of class to float, optional
         How much labels of a class count; others have 1.
     warm_start : bool
