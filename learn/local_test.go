@@ -199,7 +199,7 @@ func TestMethodsAgreeWithoutEdges(t *testing.T) {
 // was stopped and resumed anywhere.
 func TestLocalSameBits(t *testing.T) {
 	for name, p := range problems(t) {
-		for _, method := range append(localMethods, Truncated) {
+		for _, method := range append(localMethods, Composite, Truncated) {
 			run := interruptible{p, func() Settings { return Settings{Method: method, RelativeTolerance: 1e-7} }}
 			want, rounds := run.steps(t)
 			for _, threads := range []int{2, 8} {

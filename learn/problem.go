@@ -65,9 +65,9 @@ const (
 	// networks' widths allow it: B of (8) is log Z itself.
 	Exact Method = "exact"
 
-	// Composite is the likelihood of each block given the labels outside it (Samdani and Roth 2012), which makes it
-	// Exact of one block and Pseudo of blocks of one node: the fewest blocks, grown breadth-first, twice as many at a time, of
-	// which elimination computes about a thousand entries a node. Edges to hidden labels outside are left out.
+	// Composite is the likelihood of each block given the labels outside it (Samdani and Roth 2012): Exact of one block,
+	// Pseudo of blocks of one node. They are the fewest, a power of two, grown breadth-first, of which elimination
+	// computes about a thousand entries a node. Edges to hidden labels outside are left out.
 	Composite Method = "composite"
 
 	// Truncated is for what predictions compute that make Settings.InnerSweeps sweeps from constant messages, and no more
@@ -85,7 +85,9 @@ func (m Method) Local() bool {
 	return m.sums() || m == Pseudo || m == Piecewise || m == Truncated
 }
 
-func (m Method) sums() bool { return local.Kind(m).Sums() }
+func (m Method) sums() bool {
+	return local.Kind(m).Sums()
+}
 
 // Settings are the choices of a run. The zero value works: what Choose makes of method Auto, with automatic steps. Who
 // adds one that decides the course of a run names it in traits, for resumed runs, or in everyOption, for processes.

@@ -95,7 +95,8 @@ func TestComposite(t *testing.T) {
 
 // compositeByScores is the term of a block by its definition, Σ_k (w_k − w_{k−1}) of −log p of its labels of weight ≥
 // w_k given its other known labels, and those outside: edges to hidden ones there are not there.
-func compositeByScores(m *crf.Model, in *crf.Instance, classes [][]float64, labels, of []int32, b int32) (value float64) {
+func compositeByScores(m *crf.Model, in *crf.Instance, classes [][]float64, labels, of []int32,
+	b int32) (value float64) {
 	network := ground.Condition(m, in)
 	block := slices.Clone(labels) // all hidden there
 	for s := range block {

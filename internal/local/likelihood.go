@@ -20,9 +20,9 @@ import (
 // for a sample with missing ones. Its gradient is M (τ − w), τ being exact marginals: those of belief propagation where
 // one sweep back and one forth are exact, as on chains, and elsewhere of the elimination of variables.
 //
-// Of Composite it is the sum over the blocks of that given the labels outside (Samdani and Roth 2012): the likelihood of
-// a network without the edges between blocks, each end of which has the column of the other's label in its potential, or
-// nothing where that is missing.
+// Of Composite it is the sum over the blocks of that given the labels outside (Samdani and Roth 2012): the likelihood
+// of a network without the edges between blocks, each end of which has the column of the other's label in its
+// potential, or nothing where that is missing.
 type likelihood struct {
 	objective *Objective   // has plans and terms, for all goroutines
 	space     bp.Workspace // its potentials are those of elimination, too
