@@ -13,17 +13,6 @@ import (
 	"github.com/blockbp/blockbp/internal/numeric"
 )
 
-// appendInts appends the values separated by one space.
-func appendInts(dst []byte, values []int) []byte {
-	for i, value := range values {
-		if i > 0 {
-			dst = append(dst, ' ')
-		}
-		dst = strconv.AppendInt(dst, int64(value), 10)
-	}
-	return dst
-}
-
 // WritePR writes a .PR file: the task's name and log10 Z, for logZ the natural
 // logarithm of the partition function. -Inf is written as "-inf".
 func WritePR(w io.Writer, logZ float64) error {
@@ -55,8 +44,8 @@ func WriteMAR(w io.Writer, marginals [][]float64) error {
 // WriteMPE writes a .MPE file: the task's name, then in one line the number of variables and the state of each.
 func WriteMPE(w io.Writer, states []int) error {
 	line := strconv.AppendInt([]byte("MPE\n"), int64(len(states)), 10)
-	if len(states) > 0 {
-		line = appendInts(append(line, ' '), states)
+	for _, state := range states {
+		line = strconv.AppendInt(append(line, ' '), int64(state), 10)
 	}
 	_, err := w.Write(append(line, '\n'))
 	return err
