@@ -347,9 +347,6 @@ func (p *sampleReader) statesOf(t *labelTexts) []string {
 	}) {
 		return named
 	}
-	if mark := t.likeMissing(); mark != "" {
-		p.note(likeMissingNote, option.Short(mark))
-	}
 	switch {
 	case len(states) == 1 && (states[0] == "0" || states[0] == "1"):
 		states = []string{"0", "1"}
