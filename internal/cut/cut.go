@@ -53,24 +53,18 @@ func Parse(blocks, kind string) (Cut, error) {
 	if !slices.Contains(kinds, c.Kind) {
 		return c, fmt.Errorf("partition %q: want one of auto, %s", kind, strings.Join(kinds[1:], ", "))
 	}
-	number := func(text string) int {
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			return 0
-		}
-		return max(0, n)
-	}
 	rows, cols, tiled := strings.Cut(blocks, "x")
 	switch {
 	case blocks == "":
 		return c, nil
 	case tiled:
-		c.Rows, c.Cols = number(rows), number(cols)
+		c.Rows, _ = strconv.Atoi(rows) // 0 if it is none
+		c.Cols, _ = strconv.Atoi(cols)
 	default:
-		c.Blocks = number(blocks)
+		c.Blocks, _ = strconv.Atoi(blocks)
 	}
 	switch {
-	case max(c.Blocks, min(c.Rows, c.Cols)) == 0:
+	case max(c.Blocks, min(c.Rows, c.Cols)) <= 0:
 		return c, fmt.Errorf("blocks %q: want a positive number such as 20, or tiles such as 4x5", blocks)
 	case tiled && c.Kind != "" && c.Kind != kindTiles:
 		return c, fmt.Errorf("blocks %s asks for tiles, but partition is %s", blocks, kind)
