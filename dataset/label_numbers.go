@@ -254,11 +254,7 @@ func (l *loader) findNames(all map[int]labelCounts) {
 
 // labelTextsOf are labels as names of states.
 func labelTextsOf(labels []int32) []string {
-	names := make([]string, len(labels))
-	for x, y := range labels {
-		names[x] = strconv.Itoa(int(y))
-	}
-	return names
+	return textsOf(labels, func(y int32) string { return strconv.Itoa(int(y)) })
 }
 
 // numbersOf are the labels whose names states are; 0 where one is no number, which no labels are.
