@@ -134,7 +134,7 @@ func (o *Options) uses() []optionUse {
 			map[bool]string{true: "colours", false: o.FeatureDir}[r.Colours]},
 		{"List", KindImages, o.List != "", nil, nil},
 		{"LabelDir", KindImages, o.LabelDir != "", nil, nil}, {"Observed", KindGraph, o.Observed != "", nil, nil},
-		{"Columns", o.columnsKind(), len(o.Columns) > 0, nil, nil},
+		{"Columns", map[bool]string{true: KindNPZ, false: KindGraph}[o.readsSamples()], len(o.Columns) > 0, nil, nil},
 		{"SampleWeights", KindNPZ, o.SampleWeights != "", nil, nil}, {"Lattice", KindNPZ, o.Lattice != "", nil, nil},
 		{"MinCount", KindText, o.MinCount != 0, nil, nil}, {"Spins", KindNPZ, o.Spins, nil, nil},
 		{"Neighbours", KindImages, o.Neighbours != 0, o.Neighbours, r.Neighbours},
@@ -202,14 +202,6 @@ func (o *Options) ofSamples() string {
 func (o *Options) notOfArrays(path string) error {
 	return option.Wrong(o.ofSamples(), "it is for tables of samples and alignments; among the arrays of %s give edges, "+
 		"or grid_shape, and sample_weights", path)
-}
-
-// columnsKind is the kind of data whose columns have roles.
-func (o *Options) columnsKind() string {
-	if o.readsSamples() {
-		return KindNPZ
-	}
-	return KindGraph
 }
 
 // overruled says which options have no say because the model decides.
