@@ -237,8 +237,8 @@ func (d *imageData) numbers(path, what, remedy string) (m *numberMap, list []err
 
 // misfit is the error of a map that does not fit a picture.
 func misfit(path string, rows, cols int, s *ImageSource, wanted string) error {
-	return option.At(path, 0, "", "check that it belongs to this picture and is not transposed: want "+wanted+"; a picture "+
-		"that viewers turn is stored upright by PIL.ImageOps.exif_transpose(PIL.Image.open(FILE)).save(FILE) in Python",
+	return option.At(path, 0, "", "check that it belongs to this picture and is not transposed: want "+wanted+"; a "+
+		"picture that viewers turn is stored upright by PIL.ImageOps.exif_transpose(PIL.Image.open(FILE)).save(FILE)",
 		"its %d rows of %d cells are not the shape of %s, which has %d rows of %d pixels", rows, cols, s.Path, s.Height,
 		s.Width)
 }

@@ -445,7 +445,8 @@ func readRecord(path string, v any) (found bool, err error) {
 	} else if err != nil {
 		return false, err
 	}
-	if err := fileio.JSON(oldSeal.ReplaceAll(text, []byte("}")), v); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+	err = fileio.JSON(oldSeal.ReplaceAll(text, []byte("}")), v)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return false, dataf("%s: it is empty or was cut short; bring it back from a copy, or start a new run", path)
 	} else if err != nil {
 		return false, dataf("%s: %v; the run cannot be resumed, start a new one", path, err)
