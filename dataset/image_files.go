@@ -21,7 +21,9 @@ import (
 const superpixelsFolder, featuresFolder = "superpixels", "features"
 
 // Folders of an image folder: the usual ones, and those of PASCAL VOC.
-var labelsFolders = []string{"labels", "SegmentationClass"}
+var (
+	labelsFolders = []string{"labels", "SegmentationClass"}
+)
 
 // imageFolders are where what belongs to pictures is read from.
 type imageFolders struct {
@@ -174,7 +176,7 @@ func (f *imageFolders) read(picture string, allowed int64) (d *imageData, list [
 		d.features = &featureMap{picture, d.image.Height, d.image.Width, 3, d.colours}
 	}
 	if f.labels != "" {
-		m, problems := d.numbers(filepath.Join(f.labels, id), "labels", "label it")
+		m, problems := d.numbers(filepath.Join(f.labels, id), "labels", "label it", "_L.png")
 		if list = append(list, problems...); m != nil {
 			d.labels, list = m, append(list, m.asLabels())
 		}
@@ -221,9 +223,9 @@ func (d *imageData) readPicture() error {
 	return nil
 }
 
-// numbers reads a map of the picture's pixels: of labels, or of superpixels.
-func (d *imageData) numbers(path, what, remedy string) (m *numberMap, list []error) {
-	path, file, err := d.open(path, what, remedy, ".regions.txt", ".png", ".npy")
+// numbers reads a map of the picture's pixels: of labels, as CamVid names some, too, or of superpixels.
+func (d *imageData) numbers(path, what, remedy string, more ...string) (m *numberMap, list []error) {
+	path, file, err := d.open(path, what, remedy, append([]string{".regions.txt", ".png", ".npy"}, more...)...)
 	if err != nil {
 		return nil, []error{err}
 	}

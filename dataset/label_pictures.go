@@ -6,10 +6,13 @@ import (
 	"image/color"
 	"maps"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/option"
 )
 
@@ -74,7 +77,10 @@ func (l *imageLoader) chooseColours(counts labelCounts, forms map[int]string) {
 			"numbers", other)
 		return
 	}
-	if at == "" { // masks
+	var known map[int32]string
+	if at != "" {
+		known = l.namedColours(counts)
+	} else { // masks
 		text = func(c int32) string { return fmt.Sprint(c & math.MaxUint8) }
 	}
 	r, colours := &l.set.Recipe, slices.Sorted(maps.Keys(counts))
@@ -85,6 +91,9 @@ func (l *imageLoader) chooseColours(counts labelCounts, forms map[int]string) {
 	case named == 0:
 		if names = slices.Clone(texts); void >= 0 {
 			names[void] = hiddenName
+		}
+		for i, c := range colours {
+			names[i] = cmp.Or(known[c], names[i])
 		}
 	case void >= 0 && named == len(colours)-1:
 		names = slices.Insert(names, void, hiddenName)
@@ -121,6 +130,28 @@ func (l *imageLoader) chooseColours(counts labelCounts, forms map[int]string) {
 		l.warn("each colour of the label pictures is a state: %s; {states} names them in this order, with %s for one that "+
 			"means not labelled", said, hiddenName)
 	}
+}
+
+// namedColours are those that label_colors.txt beside the pictures names, as of CamVid: three numbers and a name a
+// line. What is void hides labels, and others are states, if they occur or not.
+func (l *imageLoader) namedColours(counts labelCounts) map[int32]string {
+	path := filepath.Join(filepath.Dir(l.manifestPath), formats.ColoursFile)
+	named, _ := l.namedStates(0)
+	if _, missing := os.Stat(path); missing != nil || len(named) > 0 {
+		return nil
+	}
+	names := map[int32]string{}
+	for line := range strings.Lines(string(l.source(path))) {
+		c, name := [3]uint8{}, ""
+		if n, _ := fmt.Sscan(line, &c[0], &c[1], &c[2], &name); n > 3 {
+			if slices.Contains([]string{"void", "unlabelled", "unlabeled"}, strings.ToLower(name)) {
+				name = hiddenName
+			}
+			names[colourNumber(c)] = name
+			counts[colourNumber(c)] += 0
+		}
+	}
+	return names
 }
 
 // withoutHidden leaves out the name of a colour that hides labels.

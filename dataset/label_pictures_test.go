@@ -57,6 +57,10 @@ var (
 	void              = color.RGBA{224, 224, 192, 255}
 )
 
+// camvid names colours, of which the labels need not have all. treeAndCar are the labels of two pictures by its states.
+var camvid = map[string]string{"label_colors.txt": "255 0 0\tCar\r\n0 0 0\tVoid\r\n0 0 255\tSea\r\n0 255 0\tTree\r\n"}
+var treeAndCar, seen = []int32{1, 2, -1, -1, -1, -1, -1, -1}, []string{"Sea", "Tree", "Car"}
+
 // TestLabelPictures: masks of 0 and 255, colours, and what programs write of numbers are the labels that they show.
 func TestLabelPictures(t *testing.T) {
 	wide := image.NewGray16(image.Rect(0, 0, 4, 2))
@@ -80,6 +84,7 @@ func TestLabelPictures(t *testing.T) {
 		"named voc":   {[]image.Image{painted(green, void, black), painted(black)}, map[string]string{ManifestName: `{"states": ["road", "tree"]}`}, []int32{1, -1, 0, 0, 0, 0, 0, 0}, []string{"road", "tree"}, "#000000 is road, #00ff00 is tree"},
 		"no void":     {[]image.Image{painted(green, void, black), painted(black)}, map[string]string{ManifestName: `{"states": ["road", "tree", "sand"]}`}, []int32{1, 2, 0, 0, 0, 0, 0, 0}, []string{"road", "tree", "sand"}, "#e0e0c0 is sand"},
 		"named void":  {[]image.Image{painted(green, red, black), painted(black)}, map[string]string{ManifestName: `{"states": ["?", "tree", "road"]}`}, []int32{0, 1, -1, -1, -1, -1, -1, -1}, []string{"tree", "road"}, "the colour #000000 hides labels"},
+		"camvid":      {[]image.Image{painted(green, red, black), painted(red)}, camvid, treeAndCar, seen, "#00ff00 is Tree"},
 		"rgb greys":   {[]image.Image{painted(two(0), two(1), two(255), two(0)), greys()}, nil, []int32{0, 1, -1, 0, 0, 0, 0, 0}, []string{"0", "1"}, "hidden"},
 		"16 bits":     {[]image.Image{wide, greys(1)}, nil, []int32{2, -1, 0, 0, 0, 0, 0, 0}, []string{"0", "1", "2"}, "hidden"},
 	} {
@@ -101,11 +106,11 @@ func TestLabelPictures(t *testing.T) {
 	}
 }
 
-// TestLabelDir: labels lie in the folder that is named. Negative numbers hide labels, and
+// TestLabelDir: labels lie in the folder that is named, also as CamVid calls them. Negative numbers hide labels, and
 // are regions of their own.
 func TestLabelDir(t *testing.T) {
 	files := labelFolder(t, nil, greys(0, 1))
-	files["masks/a.png"] = files["labels/a.png"]
+	files["masks/a_L.png"] = files["labels/a.png"]
 	files["maps/a.regions.txt"] = "-1 -2 3 3\n-1 -2 -2 3\n"
 	delete(files, "labels/a.png")
 	folder := writeFiles(t, files)

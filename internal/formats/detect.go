@@ -102,7 +102,7 @@ func detectFolder(folder, wanted string) ([]string, error) {
 			return nil, &option.Error{File: folder, Problem: "it holds predictions", Remedy: "give the data that they are of"}
 		case strings.HasSuffix(name, ".npz"), name == npy.Edges+".npy":
 			kind, arrays = kindNPZ, append(arrays, path)
-		case slices.Contains(ImagesFolders, name) && IsFolder(path): // or a link to one
+		case slices.Contains(ImagesFolders, name) && IsFolder(path), name == ColoursFile: // or a link to one
 			kind = kindImages
 		case IsNodesTable(name):
 			kind = kindGraph

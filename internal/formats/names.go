@@ -120,6 +120,9 @@ const fewEnds = 2
 // PictureSuffixes are those of pictures to be read.
 var PictureSuffixes = []string{".jpg", ".jpeg", ".png"}
 
+// ColoursFile names the colours of pictures of labels beside them.
+const ColoursFile = "label_colors.txt"
+
 // ImagesFolders are what a folder of pictures is called: as usual, or by PASCAL VOC.
 var ImagesFolders = []string{"images", "JPEGImages"}
 
