@@ -22,7 +22,7 @@ import (
 var updateAPI = flag.Bool("update", false, "rewrite api.txt from the source")
 
 const (
-	mostNames    = 300 // exported names of all public packages
+	mostNames    = 150 // exported names of all public packages, methods and fields not counted
 	mostAtDoor   = 30  // of package blockbp
 	mostPackages = 8
 )
@@ -41,10 +41,10 @@ func TestAPI(t *testing.T) {
 		}
 		lines = append(lines, names...)
 	}
-	if packages > mostPackages || len(lines) > mostNames {
-		t.Errorf("%d names in %d packages, want at most %d in %d", len(lines), packages, mostNames, mostPackages)
-	}
 	got := strings.Join(lines, "\n") + "\n"
+	if n := len(lines) - strings.Count(got, "\tfunc ("); packages > mostPackages || n > mostNames {
+		t.Errorf("%d names in %d packages, want at most %d in %d", n, packages, mostNames, mostPackages)
+	}
 	if *updateAPI {
 		oracle.OK(t, os.WriteFile("api.txt", []byte(got), 0o644))
 	}

@@ -98,7 +98,7 @@ func (o *Options) job() job.Options {
 		NoStandardise: o.NoStandardise, NoEdges: o.NoEdges, Edges: o.Edges, Physics: o.Physics,
 	}
 	if o.Patience > 0 {
-		j.EarlyStop = earlyStop(o.Patience)
+		j.EarlyStop = fmt.Sprintf("accuracy@%s:%d", validationName, o.Patience)
 	}
 	return j
 }
@@ -111,8 +111,8 @@ func Train(ctx context.Context, data *Data, o Options) (*Model, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	if err := data.usable(); err != nil { // before a folder is made
-		return nil, err
+	if data == nil { // before a folder is made
+		return nil, errNoData
 	}
 	n := notes{tell: o.Note}
 	folder := o.folder(data)
@@ -122,12 +122,12 @@ func Train(ctx context.Context, data *Data, o Options) (*Model, error) {
 		}
 		defer folder.Close()
 	}
-	set, end, err := data.forTraining(ctx, o.Physics, &n)
+	set, err := data.forTraining(ctx, o.Physics, &n)
 	if err != nil {
 		return nil, err
 	}
-	defer end()
-	task := job.Task{Set: set, Began: began, HopsOpen: data.options.Hops == 0}
+	defer set.Close()
+	task := job.Task{Set: set, Owned: true, Began: began, HopsOpen: data.options.Hops == 0}
 	if o.Validation != nil {
 		e, err := o.evaluation(ctx, set, &n)
 		if err != nil {

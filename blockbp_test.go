@@ -45,7 +45,7 @@ func TestFilesAndMemory(t *testing.T) {
 	for _, name := range picture.Labels {
 		a.Labels[0] = append(a.Labels[0], int32(slices.Index(states, name)))
 	}
-	oracle.OK(t, dataset.WriteNPZ(filepath.Join(folder, "0.npz"), a))
+	oracle.OK(t, a.WriteFile(filepath.Join(folder, "0.npz")))
 	files := must(blockbp.OpenWith(dataset.Options{States: states}, folder))
 	if other := must(blockbp.Train(ctx, files, blockbp.Options{Threads: 3})); !same(model, other) {
 		t.Error("files give other weights than memory")

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"sync"
 
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/job"
@@ -20,54 +19,6 @@ type Data struct {
 	paths   []string
 	options dataset.Options
 	graphs  []Graph // where there are no paths
-
-	mutex  sync.Mutex
-	set    *dataset.Set // as read for training, once it was
-	users  int          // trainings that are at work on it
-	closed bool
-}
-
-// Close gives back what was read for training: memory, and files that were mapped. A training that is at work goes
-// on, and gives them back when it ends; all that begins later is an error. Data that are not closed are given back by
-// the garbage collector, once nothing refers to them.
-func (d *Data) Close() error {
-	if d == nil {
-		return nil
-	}
-	d.mutex.Lock()
-	defer d.mutex.Unlock()
-	d.closed = true
-	d.giveBack()
-	return nil
-}
-
-// giveBack gives back what nobody is going to use. The mutex is locked.
-func (d *Data) giveBack() {
-	if d.closed && d.users == 0 && d.set != nil {
-		d.set.Close()
-		d.set = nil
-	}
-}
-
-// leave ends a use that forTraining began.
-func (d *Data) leave() {
-	d.mutex.Lock()
-	defer d.mutex.Unlock()
-	d.users--
-	d.giveBack()
-}
-
-// usable says why the data cannot be used, if they cannot.
-func (d *Data) usable() error {
-	if d == nil {
-		return errNoData
-	}
-	d.mutex.Lock()
-	defer d.mutex.Unlock()
-	if d.closed {
-		return errClosed
-	}
-	return nil
 }
 
 // Open names data in files: .npz instances, folders or lists of them, an image folder,
@@ -167,46 +118,28 @@ func sameColumns(name string, rows, like [][]float64) error {
 	return nil
 }
 
-// forTraining reads the data as those of a new model, once, or where it is of a physical
-// system each time. end comes when the training ends.
-func (d *Data) forTraining(ctx context.Context, physics string, n *notes) (set *dataset.Set, end func(), err error) {
+// forTraining reads the data as those of a new model.
+func (d *Data) forTraining(ctx context.Context, physics string, n *notes) (*dataset.Set, error) {
+	own := *d
 	if physics != "" {
-		samples := &Data{paths: d.paths, options: d.options, graphs: d.graphs}
-		samples.options.Untied, samples.options.Spins = true, physics == job.Ising
-		if set, err = samples.load(ctx, nil, true); err != nil {
-			return nil, nil, err
-		}
+		own.options.Untied, own.options.Spins = true, physics == job.Ising
+	}
+	set, err := own.load(ctx, nil, true)
+	if err == nil {
 		n.add(set.Notes()...)
-		return set, set.Close, nil
 	}
-	d.mutex.Lock()
-	defer d.mutex.Unlock()
-	if d.set == nil {
-		if d.set, err = d.load(ctx, nil, true); err != nil {
-			return nil, nil, err
-		}
-	}
-	d.users++
-	n.add(d.set.Notes()...)
-	return d.set, d.leave, nil
+	return set, err
 }
 
-var (
-	// errNoData is the answer to data that Open or NewData did not make.
-	errNoData = errors.New("blockbp: the data are nil: look at the error of Open or NewData")
-	errClosed = errors.New("blockbp: the data are closed: call Close after the last use, or Open or NewData again")
-)
+// errNoData is the answer to data that Open or NewData did not make.
+var errNoData = errors.New("blockbp: the data are nil: look at the error of Open or NewData")
 
-// read reads the data for a model, which whoever asks closes.
-func (d *Data) read(ctx context.Context, m *job.Model, labels bool) (*dataset.Set, error) {
-	if err := d.usable(); err != nil {
-		return nil, err
-	}
-	return d.load(ctx, m, labels)
-}
-
-// load reads the data for a model; nil: for a new one. Labels in files are left unread where they do not matter.
+// load reads the data for a model, which whoever asks closes; nil: for a new one. Labels in files are left unread where
+// they do not matter.
 func (d *Data) load(ctx context.Context, m *job.Model, labels bool) (*dataset.Set, error) {
+	if d == nil {
+		return nil, errNoData
+	}
 	o := d.options
 	o.NoLabels = o.NoLabels || !labels && d.paths != nil && o.Observed == ""
 	if m != nil {

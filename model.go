@@ -1,9 +1,8 @@
 package blockbp
 
 import (
+	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"math"
 	"path/filepath"
 	"runtime"
@@ -95,19 +94,15 @@ func newTraining(r *job.Result) *Training {
 	return t
 }
 
-func earlyStop(patience int) string {
-	return fmt.Sprintf("accuracy@%s:%d", validationName, patience)
-}
-
 // evaluation reads the validation data as those of the model to be trained.
 func (o *Options) evaluation(ctx context.Context, training *dataset.Set, n *notes) (*job.Evaluation, error) {
-	set, err := o.Validation.read(ctx, &job.Model{Model: &crf.Model{Schema: training.Schema},
+	set, err := o.Validation.load(ctx, &job.Model{Model: &crf.Model{Schema: training.Schema},
 		Recipe: &training.Recipe}, true)
 	if err != nil {
 		return nil, err
 	}
 	n.add(set.Notes()...)
-	return job.NewEvaluation(validationName, set, job.Instances(set, o.NoEdges))
+	return job.NewEvaluation(validationName, set, job.Instances(set, o.NoEdges), "", "")
 }
 
 // folder is where the training leaves its files, or nil.
@@ -165,7 +160,7 @@ type Prediction struct {
 // held. Where a network of NewData has some labels and others are hidden, the known ones are held and the others are
 // filled in given them; a network whose labels are all known is predicted as if none were.
 func (m *Model) Predict(ctx context.Context, d *Data) ([]Prediction, error) {
-	set, err := d.read(ctx, m.inner, false)
+	set, err := d.load(ctx, m.inner, false)
 	if err != nil {
 		return nil, err
 	}
@@ -199,16 +194,9 @@ func (m *Model) Predict(ctx context.Context, d *Data) ([]Prediction, error) {
 
 // inference is how the model predicts.
 func (m *Model) inference(ctx context.Context) (*job.Inference, error) {
-	numbers, err := m.inner.Counting(ctx, "")
-	if err != nil {
-		return nil, err
-	}
-	threads := m.threads
-	if threads == 0 {
-		threads = runtime.GOMAXPROCS(0)
-	}
-	return &job.Inference{Model: m.inner.Model, Counting: numbers, Exact: m.inner.Exact(""),
-		Temperature: m.inner.Temperature(), Threads: threads, Truncated: m.inner.Sweeps()}, nil
+	w, err := m.inner.Inference(ctx, "")
+	w.Threads = cmp.Or(m.threads, runtime.GOMAXPROCS(0))
+	return &w, err
 }
 
 // partlyKnown returns the labels to hold: the first sample of each instance that has some labels, but not all.
@@ -264,13 +252,10 @@ func (m *Model) Evaluate(ctx context.Context, d *Data) (*Report, error) {
 // as train, are held, and predictions are compared on the nodes of another, such as test.
 // "" holds none, or compares on all nodes that are not held.
 func (m *Model) EvaluateSplit(ctx context.Context, d *Data, observed, split string) (*Report, error) {
-	if err := d.usable(); err != nil {
-		return nil, err
-	}
-	if observed+split != "" { // all labels are needed
-		all := &Data{paths: d.paths, options: d.options, graphs: d.graphs}
+	if d != nil && observed+split != "" { // all labels are needed
+		all := *d
 		all.options.Observed = ""
-		d = all
+		d = &all
 	}
 	set, err := d.load(ctx, m.inner, true)
 	if err != nil {
@@ -281,18 +266,8 @@ func (m *Model) EvaluateSplit(ctx context.Context, d *Data, observed, split stri
 	if err != nil {
 		return nil, err
 	}
-	e, err := job.NewEvaluation("", set, instances)
+	e, err := job.NewEvaluation("", set, instances, split, observed)
 	if err != nil {
-		return nil, err
-	}
-	if err := e.Restrict(split, observed); err != nil {
-		return nil, err
-	}
-	return m.evaluate(ctx, e)
-}
-
-func (m *Model) evaluate(ctx context.Context, e *job.Evaluation) (*Report, error) {
-	if err := e.Check(); err != nil {
 		return nil, err
 	}
 	work, err := m.inference(ctx)
@@ -307,16 +282,12 @@ func (m *Model) evaluate(ctx context.Context, e *job.Evaluation) (*Report, error
 		return nil, err
 	}
 	s := scored.Of("", "marginals")
-	r := &Report{
+	return &Report{
 		Nodes: s.Nodes, Accuracy: float64(s.Accuracy), ClassAccuracy: float64(s.ClassAccuracy), F1: float64(s.F1),
 		IoU:    float64(s.IoU),
 		ROCAUC: float64(s.ROCAUC), AveragePrecision: float64(s.AveragePrecision), LogLoss: float64(s.LogLoss),
 		CalibrationError: float64(s.CalibrationError),
 		States:           scored.Classes, Confusion: s.Confusion,
 		measures: report.Table{Headers: []string{"measure", "value"}, Rows: scored.Measures()},
-	}
-	if r.Nodes == 0 {
-		return nil, errors.New("blockbp: the data have no labels to compare with")
-	}
-	return r, nil
+	}, nil
 }

@@ -38,7 +38,7 @@ func TestPhysics(t *testing.T) {
 	}
 	memory := oracle.Must(blockbp.NewData(graphs...))(t)
 	path := filepath.Join(t.TempDir(), "spins.npz")
-	oracle.OK(t, dataset.WriteNPZ(path, &dataset.Arrays{Edges: [][2]int32{{0, 1}}, Labels: labels}))
+	oracle.OK(t, (&dataset.Arrays{Edges: [][2]int32{{0, 1}}, Labels: labels}).WriteFile(path))
 	file := oracle.Must(blockbp.Open(path))(t)
 	for name, data := range map[string]*blockbp.Data{"graphs": memory, "file": file} {
 		m, err := blockbp.Train(t.Context(), data, blockbp.Options{Physics: "ising", Prior: 1e4})

@@ -161,13 +161,13 @@ func Bethe(g *graph.Graph) *Numbers {
 	return c
 }
 
-// Cover returns c_uv = min(1/deg u, 1/deg v) and c_s = 1 − Σ_v c_sv, an edge cover: every variable is counted once,
+// edgeCover returns c_uv = min(1/deg u, 1/deg v) and c_s = 1 − Σ_v c_sv, an edge cover: every variable is counted once,
 // and no number is negative. It is looser than trees and tighter than Convex.
 //
 // With the variables in any order, H(τ_S) ≥ Σ_{s∈S} H(s | all before s) for a node or an
 // edge S. The counts of the S with s sum to 1, so that Σ c_S H(τ_S) ≥ Σ_s H(s | all before
 // s), the entropy of the whole (Shearer): an upper bound.
-func Cover(g *graph.Graph) *Numbers {
+func edgeCover(g *graph.Graph) *Numbers {
 	node, edge := constants(g.NumNodes(), 1), make([]float64, g.NumEdges())
 	u, v := g.Ends()
 	for e := range edge {
@@ -191,23 +191,9 @@ func (c *Numbers) countOnce() {
 	}
 }
 
-// TreeReweighted returns c_s = 1 − Σ_v μ_sv, c_uv = μ_uv for edge appearances μ [edges] that the caller knows to lie
-// in the spanning-forest polytope, as the averages of sampled forests do: convex, and an upper bound. That they do is
-// not checked; for numbers of unknown origin there is New with Prove.
-func TreeReweighted(g *graph.Graph, appearance []float64) (*Numbers, error) {
-	c, err := treeReweighted(g, appearance, nil)
-	if err == nil {
-		split, _ := c.provablyConvex(g)
-		c.certify(split)
-	}
-	return c, err
-}
-
-// treeReweighted is TreeReweighted with a split that is known.
+// treeReweighted returns c_s = 1 − Σ_v μ_sv, c_uv = μ_uv for edge appearances μ [edges] that lie in the spanning-forest
+// polytope, as the averages of sampled forests do, with the split that they tell: convex, and an upper bound.
 func treeReweighted(g *graph.Graph, appearance, split []float64) (*Numbers, error) {
-	if len(appearance) != g.NumEdges() {
-		return nil, fmt.Errorf("%d edge appearances, the network has %d edges", len(appearance), g.NumEdges())
-	}
 	node := constants(g.NumNodes(), 1)
 	u, v := g.Ends()
 	for e, mu := range appearance {

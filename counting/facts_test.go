@@ -40,8 +40,8 @@ func TestProveKnownCases(t *testing.T) {
 	}{
 		{"convex on a loop", triangle, Convex(triangle), Facts{Convex: true, Dual: true, Certified: true, Bound: Upper}},
 		{"convex on a chain", chain, Convex(chain), Facts{Convex: true, Dual: true, Certified: true, Bound: Upper}},
-		{"cover of a grid", grid, Cover(grid), Facts{Convex: true, Dual: true, Certified: true, Bound: None}},
-		{"cover of a chain", chain, Cover(chain), Facts{Convex: true, Dual: true, Certified: true, Bound: None}},
+		{"cover of a grid", grid, edgeCover(grid), Facts{Convex: true, Dual: true, Certified: true, Bound: None}},
+		{"cover of a chain", chain, edgeCover(chain), Facts{Convex: true, Dual: true, Certified: true, Bound: None}},
 		{"bethe on a chain", chain, Bethe(chain), Facts{Convex: true, Certified: true, Bound: Exact}},
 		{"bethe on one loop", triangle, Bethe(triangle), Facts{Convex: true, Certified: true, Bound: None}}, // Heskes 2004: one loop is convex
 		{"bethe on a grid", grid, Bethe(grid), Facts{Bound: None}},
@@ -238,15 +238,10 @@ func TestCountingErrors(t *testing.T) {
 	alone := legal(graph.FromEdges(1, nil, nil))
 	oracle.Fails(New("given", alone, []float64{1e-320}, nil))(t,
 		"node 0: its counting number and those of its edges sum to 1e-320 (ρ_s of equation 3), want one from")
-	for _, appearances := range [][]float64{{1}, {1, 0.5, 0.5}} {
-		if _, err := TreeReweighted(g, appearances); err == nil {
-			t.Errorf("%d appearances for two edges were accepted", len(appearances))
-		}
-	}
-	if c, err := TreeReweighted(g, []float64{1, 0.5}); err != nil || c.Facts != (Facts{Convex: true, Certified: true, Bound: Upper}) {
+	if c, err := treeReweighted(g, []float64{1, 0.5}, nil); err != nil || c.Facts != (Facts{Convex: true, Bound: Upper}) {
 		t.Errorf("half an edge of a tree: %+v, %v", c, err)
 	}
-	oracle.Fails(TreeReweighted(g, []float64{1, 0}))(t, "edge 1")
+	oracle.Fails(treeReweighted(g, []float64{1, 0}, nil))(t, "edge 1")
 }
 
 // TestSplit: the terms of a split are not negative and sum to the counting numbers, and
@@ -258,7 +253,7 @@ func TestSplit(t *testing.T) {
 	for name, g := range graphs {
 		sampled := legal(SampledTreeReweighted(g, 3))
 		_, components := g.Components()
-		for _, c := range []*Numbers{sampled, treeReweightedCounts(t, g, sampled.Edge), Bethe(g), Convex(g), Cover(g)} {
+		for _, c := range []*Numbers{sampled, treeReweightedCounts(t, g, sampled.Edge), Bethe(g), Convex(g), edgeCover(g)} {
 			if c != sampled {
 				c.Prove(g)
 			}

@@ -33,7 +33,7 @@ func Parse(ctx context.Context, name string, seed uint64) (Func, error) {
 	case "convex":
 		return remembered(nil), nil
 	case "cover":
-		return remembered(func(g *graph.Graph) (*Numbers, error) { return Cover(g), nil }), nil
+		return remembered(func(g *graph.Graph) (*Numbers, error) { return edgeCover(g), nil }), nil
 	case "bethe":
 		return remembered(func(g *graph.Graph) (*Numbers, error) { return Bethe(g), nil }), nil
 	case "near-bethe":

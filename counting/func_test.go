@@ -39,9 +39,6 @@ func TestParse(t *testing.T) {
 			t.Errorf("%s: made twice for one graph", test.name)
 		}
 	}
-}
-
-func TestParseUnknown(t *testing.T) {
 	oracle.Fails(Parse(t.Context(), "convx", 1))(t, "want convex, cover, trw, near-bethe, bethe")
 }
 

@@ -25,7 +25,7 @@ const (
 	versionKey = "format_version"
 	schemaKey  = "schema"
 
-	// The tensors of Model.Counts. No type's have such names.
+	// The tensors of counting numbers. No type's have such names.
 	nodeCounts = "counting.node"
 	edgeCounts = "counting.edge"
 )
@@ -36,9 +36,9 @@ const (
 //	node.<type>  [states, features]              untied: [copies, states, features]
 //	edge.<type>  [states_u, states_v, features]  untied: [copies, states_u, states_v, features]
 //
-// Counts, if the model has any, as counting.node [nodes] and counting.edge [edges], and as metadata the format, its
-// version, the schema as JSON, a checksum of the whole file, and the given keys. The same model gives the same bytes.
-// A weight that is not finite is refused by name, and so is a key that the format uses itself.
+// NodeCounts and EdgeCounts, if the model has any, as counting.node [nodes] and counting.edge [edges], and as metadata
+// the format, its version, the schema as JSON, a checksum of the whole file, and the given keys. The same model gives
+// the same bytes. A weight that is not finite is refused by name, and so is a key that the format uses itself.
 func Save(path string, m *Model, meta map[string]string) error {
 	if err := m.checkWeights(); err != nil {
 		return fmt.Errorf("model is not saved: %w", err)
@@ -64,12 +64,12 @@ func Save(path string, m *Model, meta map[string]string) error {
 	for i, t := range fileTensors(&m.Schema) {
 		tensors = append(tensors, safetensors.NewChunks(t.name, t.shape, spans[i].fileOrder(m.Weights)))
 	}
-	if c := m.Counts; c != nil {
-		if err := cmp.Or(checkCounts(nodeCounts, c.Node), checkCounts(edgeCounts, c.Edge)); err != nil {
+	if m.NodeCounts != nil {
+		if err := cmp.Or(checkCounts(nodeCounts, m.NodeCounts), checkCounts(edgeCounts, m.EdgeCounts)); err != nil {
 			return fmt.Errorf("model is not saved: %w", err)
 		}
-		tensors = append(tensors, safetensors.New(nodeCounts, []int{len(c.Node)}, c.Node),
-			safetensors.New(edgeCounts, []int{len(c.Edge)}, c.Edge))
+		tensors = append(tensors, safetensors.New(nodeCounts, []int{len(m.NodeCounts)}, m.NodeCounts),
+			safetensors.New(edgeCounts, []int{len(m.EdgeCounts)}, m.EdgeCounts))
 	}
 	return safetensors.WriteFile(path, metadata, tensors)
 }
@@ -132,26 +132,21 @@ func readWeights(f *safetensors.File, schema *Schema) (*Model, error) {
 		}
 		spans[i].fromFileOrder(m.Weights, data)
 	}
-	if m.Counts, err = readCounts(f); err != nil {
+	if m.NodeCounts, m.EdgeCounts, err = readCounts(f); err != nil {
 		return nil, err
 	}
 	return m, m.checkWeights()
 }
 
 // readCounts reads the counting numbers of a file, nil where it has none.
-func readCounts(f *safetensors.File) (*Counts, error) {
+func readCounts(f *safetensors.File) (node, edge []float64, err error) {
 	if !hasCounts(f) {
-		return nil, nil
+		return nil, nil, nil
 	}
-	node, err := readVector(f, nodeCounts)
-	if err != nil {
-		return nil, err
+	if node, err = readVector(f, nodeCounts); err == nil {
+		edge, err = readVector(f, edgeCounts)
 	}
-	edge, err := readVector(f, edgeCounts)
-	if err != nil {
-		return nil, err
-	}
-	return &Counts{node, edge}, nil
+	return node, edge, err
 }
 
 func hasCounts(f *safetensors.File) bool {

@@ -131,7 +131,7 @@ func TestModelFileRefusesNonFinite(t *testing.T) {
 		t.Errorf("Save: error is %v, want one that names %s", err, want)
 	}
 	m = fileModel(t)
-	m.Counts = &Counts{Node: []float64{1, math.Inf(1)}}
+	m.NodeCounts = []float64{1, math.Inf(1)}
 	oracle.WantError(t, Save(filepath.Join(t.TempDir(), "x"), m, nil), "counting.node: number 1 is +Inf")
 	if err := Save(filepath.Join(t.TempDir(), "x"), fileModel(t), map[string]string{"schema": ""}); err == nil {
 		t.Error("Save: a reserved key was accepted")
@@ -211,7 +211,7 @@ func smallModels() map[string]*Model {
 		models[name] = m
 	}
 	models["with counting numbers"] = models["tied"].Clone()
-	models["with counting numbers"].Counts = &Counts{Node: []float64{1, -0.5, 1e-300}, Edge: []float64{0.75, 2}}
+	models["with counting numbers"].NodeCounts, models["with counting numbers"].EdgeCounts = []float64{1, -0.5, 1e-300}, []float64{0.75, 2}
 	return models
 }
 

@@ -14,13 +14,10 @@ type Model struct {
 	Schema  Schema
 	Layout  Layout
 	Weights []float64
-	// Counts are the counting numbers that the model was trained with, where they were given one by one; nil: a rule
-	// makes them for any graph. Inference takes them by counting.Given.
-	Counts *Counts
+	// NodeCounts and EdgeCounts are the counting numbers that the model was trained with, where they were given one by
+	// one; nil: a rule makes them for any graph. Inference takes them by counting.Given.
+	NodeCounts, EdgeCounts []float64
 }
-
-// Counts are the counting numbers of one graph's nodes and edges.
-type Counts struct{ Node, Edge []float64 }
 
 // Layout says where in the flat weights each type begins.
 type Layout struct {

@@ -17,7 +17,7 @@ func (l *loader) advise() {
 	l.noteDirection()
 	// Sentences of one token and pictures of one pixel are what they are.
 	joined := slices.ContainsFunc(l.set.Instances, func(in *crf.Instance) bool { return in.Graph.NumEdges() > 0 })
-	if kind := l.set.Recipe.Kind; !joined && (kind == KindGraph || kind == KindNPZ) {
+	if kind := l.set.Recipe.Kind; !joined && (kind == kindGraph || kind == kindNPZ) {
 		l.warn("there are no edges: the model predicts every node from its features alone")
 	}
 	l.suggestSuperpixels()
@@ -88,7 +88,7 @@ func (l *loader) howHidden() string {
 	switch r := &l.set.Recipe; {
 	case l.hiddenBy != "":
 		how = l.hiddenBy
-	case r.Kind == KindImages:
+	case r.Kind == kindImages:
 		how = "negative, or 255 in a picture"
 	case r.Text != nil:
 		how = missingFeatures
@@ -123,7 +123,7 @@ func evident(there, back, pairs int) bool {
 // the direction.
 func (l *loader) noteDirection() {
 	s := &l.set.Schema
-	if l.set.Recipe.Kind == KindImages || l.set.Recipe.Untied || l.tied || l.o.Tied || l.manifest.Directed != nil {
+	if l.set.Recipe.Kind == kindImages || l.set.Recipe.Untied || l.tied || l.o.Tied || l.manifest.Directed != nil {
 		return
 	}
 	for b, counts := range l.pairs() {

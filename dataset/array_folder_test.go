@@ -42,7 +42,7 @@ func TestArrayFolder(t *testing.T) {
 		{Edges: [][2]int32{}, EdgeFeatures: &Matrix{1, nil}, NodeFeatures: &Matrix{2, []float64{4, 5}}, Labels: [][]int32{{2}}, Weight: 2, Directed: true, GridShape: [2]int{1, 1}},
 		{Edges: [][2]int32{{0, 1}, {1, 2}}, EdgeFeatures: &Matrix{1, []float64{2, 3}}, NodeFeatures: &Matrix{2, []float64{6, 7, 8, 9, 10, 11}}, Labels: [][]int32{{0, -1, 1}}, Weight: 3, Directed: true, GridShape: [2]int{3, 1}},
 	} {
-		oracle.OK(t, WriteNPZ(filepath.Join(apart, fmt.Sprint(i)+".npz"), a))
+		oracle.OK(t, a.WriteFile(filepath.Join(apart, fmt.Sprint(i)+".npz")))
 	}
 	want := mustOpen(t, apart, Options{})
 	if len(together.Instances) != 3 || len(together.Sources) != 8 {

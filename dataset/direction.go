@@ -37,7 +37,7 @@ func (l *loader) leadsOn(states int) bool {
 // direct decides, for training data, which edge types are symmetric.
 func (l *loader) direct(s *crf.Schema) {
 	m := &l.manifest
-	if l.set.Recipe.Kind == KindText {
+	if l.set.Recipe.Kind == kindText {
 		return // its edge types are made as they are
 	}
 	for b := range s.EdgeTypes {

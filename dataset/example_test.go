@@ -18,21 +18,18 @@ func Example() {
 	}
 	defer os.RemoveAll(folder)
 	for name, reading := range map[string][]float64{"1.npz": {-.9, -.2, .8}, "2.npz": {.7, .6, -1.1}} {
-		err := dataset.WriteNPZ(filepath.Join(folder, name), &dataset.Arrays{
+		arrays := dataset.Arrays{
 			Edges:        [][2]int32{{0, 1}, {1, 2}},
 			NodeFeatures: &dataset.Matrix{Columns: 1, Data: reading},
 			Labels:       [][]int32{{0, 0, 1}},
 			GridShape:    [2]int{1, 3},
-		})
-		if err != nil {
+		}
+		if err := arrays.WriteFile(filepath.Join(folder, name)); err != nil {
 			log.Fatal(err)
 		}
 	}
-	err = dataset.WriteManifest(folder, dataset.Manifest{
-		States:       []string{"dark", "bright"},
-		NodeFeatures: []string{"reading"},
-	})
-	if err != nil {
+	about := dataset.Manifest{States: []string{"dark", "bright"}, NodeFeatures: []string{"reading"}}
+	if err := about.Write(folder); err != nil {
 		log.Fatal(err)
 	}
 

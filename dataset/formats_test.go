@@ -79,10 +79,12 @@ func TestFormats(t *testing.T) {
 		{"a.conll.xz", "\xfd7zXZ\x00", "a compressed file"},
 		{"g.uai", "", "a network"},
 		{"net.txt", "MARKOV\n1\n2\n0\n", "a network"},
-		{"asia.net", "net\n{\n}\nnode a\n{\n}\n", "a network of Hugin, libDAI or toulbar2"},
+		{"asia.net", "net\n{\n}\nnode a\n{\n}\n", "a file of Hugin, GeNIe, XMLBIF, libDAI or toulbar2"},
 		{"club.net", "*Vertices 2\n1 \"a\"\n", "a Pajek file"},
 		{"asia.bif", "network unknown {\n}\n", "a network"},
-		{"a.fg", "0\n", "a network of Hugin, libDAI or toulbar2"},
+		{"a.xml", "<?xml version=\"1.0\"?>\n<BIF VERSION=\"0.3\">\n", "a file of Hugin, GeNIe, XMLBIF, libDAI or toulbar2"},
+		{"x.npz", archiveOf(t, "edges", "node_features", "node_labels", "train_masks"), "a graph with masks"},
+		{"a.fg", "0\n", "a file of Hugin, GeNIe, XMLBIF, libDAI or toulbar2"},
 		{"chunks.txt", "Ann NNP B-NP\nsees VBZ B-VP\nBob NNP B-NP\n", "tagged text"},
 		{"table.txt", "id,label\nann,A\nbob,B\n", ""},
 		{"prose.txt", "It was a dark night.\nNobody came, and nobody called to ask for anything.\n\nThen it rained all " +
@@ -107,6 +109,8 @@ func TestAdviceRuns(t *testing.T) {
 			[]string{".", "at", "cd", "nn", "nn-tl", "np-tl", "vbd"}},
 		{"ner_dataset.csv", ner, "ner_dataset.conll", [][]string{{"Thousands", "of"}, {",", "London"}},
 			[]string{"B-geo", "O"}},
+		{"hf.jsonl", `{"id": 1, "tokens": ["Ann", "sees"], "ner_tags": [7, 0]}` + "\n", "hf.conll", [][]string{{"Ann", "sees"}},
+			[]string{"0", "7"}},
 		{"latin.conll", "caf\xe9 N\nnoir A\n", "latin.utf8.conll", [][]string{{"café", "noir"}}, []string{"A", "N"}},
 	} {
 		folder := writeFiles(t, map[string]string{c.name: c.text})
@@ -199,13 +203,14 @@ func TestEdgeListOfNames(t *testing.T) {
 // TestNoHeader: the first line of a table of edges is an edge if it names two nodes. Names between tabs have blanks,
 // and the order of the two tables is free.
 func TestNoHeader(t *testing.T) {
-	const nodes = "id;label\n0;a\n1;b\n2;a\nNew York;b\n"
+	const nodes = "id;label\n0;a\n1;b\n2;a\nNew York;b\n3;a\n4;b\n"
 	for _, c := range []struct{ name, text, want string }{
 		{"el.csv", "2,1\n1,0\n2,New York\n", ""},
 		{"el.csv", "0,1\n1,2\n2,New York\n", "el.csv:1: 0,1 may be an edge, or a header that counts columns"},
 		{"el.csv", "0;2;,5\n1;2;3\n2;New York;1\n", ""},
 		{"el.csv", "0,1,x,3\n1,2,y,4\n1,New York,x,5\n", ""},
 		{"el.tsv", "0\tNew York\n1\t2\n0\t1\n", ""},
+		{"el.edgelist", "0\t1\n2\t3\n4\tNew York\n", ""}, // no name stands twice
 		{"el.edgelist", "0\tNew York 0.5\nNew York\t1\n2\t0 3\n", ""},
 		{"el.csv", "0,5\n1,2\n2,0\n", `el.csv:1: the header is missing: the first line has "0" where the name of a column`},
 	} {
@@ -220,17 +225,6 @@ func TestNoHeader(t *testing.T) {
 				t.Errorf("%q: %v", c.text, err)
 			}
 		}
-	}
-}
-
-// TestMatchingIsRead: no edge of a list without a header is taken for one, also where no name stands twice.
-func TestMatchingIsRead(t *testing.T) {
-	folder := writeFiles(t, map[string]string{"nodes.csv": "id,label\na,x\nb,y\nc,x\nd,y\ne,x\nf,y\ng,x\nh,y\n",
-		"e.edgelist": "a c\nb d\ne g\nf h\n"})
-	set, err := Open(t.Context(), []string{filepath.Join(folder, "nodes.csv"), filepath.Join(folder, "e.edgelist")},
-		Options{})
-	if err != nil || set.Instances[0].Graph.NumEdges() != 4 {
-		t.Error(err, set)
 	}
 }
 

@@ -10,11 +10,11 @@ import (
 
 // Ways to make features of edges of images, in Options.Edges.
 const (
-	EdgesContrast = "contrast" // contrasts of colours at several scales, and a constant, by direction
-	EdgesBins     = "bins"     // bins of the distance of the two pixels' features, as in the paper
+	edgesContrast = "contrast" // contrasts of colours at several scales, and a constant, by direction
+	edgesBins     = "bins"     // bins of the distance of the two pixels' features, as in the paper
 )
 
-var edgesOfImages = []string{EdgesContrast, EdgesBins}
+var edgesOfImages = []string{edgesContrast, edgesBins}
 
 // edgeRecipe says how contrasts make features of the edges of an image. Both have one entry: once there were models
 // that joined pixels further apart, whose features are more than their recipe makes now.

@@ -159,7 +159,7 @@ func TestEdgeOptionsRefuse(t *testing.T) {
 		want string
 	}{
 		{Options{Edges: "contrasts"}, `did you mean "contrast"?`},
-		{Options{Edges: EdgesContrast, Bins: 4}, "Bins: it goes with dataset.Options.Edges"},
+		{Options{Edges: edgesContrast, Bins: 4}, "Bins: it goes with dataset.Options.Edges"},
 	} {
 		refuses(t, folder, c.o, c.want)
 	}
@@ -171,7 +171,7 @@ func TestEdgeOptionsRefuse(t *testing.T) {
 		"scales":  func(r *Recipe) { r.Edges.Colour[0].Scales = nil },
 		"values":  func(r *Recipe) { r.Edges.Colour[0].Values[0] = math.Inf(1) },
 		"bounds":  func(r *Recipe) { r.Edges.Colour[0].Bounds = r.Edges.Colour[0].Bounds[1:] },
-		"kind":    func(r *Recipe) { r.Kind = KindGraph },
+		"kind":    func(r *Recipe) { r.Kind = kindGraph },
 	} {
 		r := oracle.Must(ParseRecipe(set.Recipe.String()))(t)
 		if spoil(r); r.validate() == nil {

@@ -20,10 +20,8 @@ import (
 // others.
 const superpixelsFolder, featuresFolder = "superpixels", "features"
 
-// Folders of an image folder: the usual ones, and those of PASCAL VOC.
-var (
-	labelsFolders = []string{"labels", "SegmentationClass"}
-)
+// Folders of labels are called as usual, or by PASCAL VOC or CamVid.
+var labelsFolders = []string{"labels", "SegmentationClass", "LabeledApproved_full"}
 
 // imageFolders are where what belongs to pictures is read from.
 type imageFolders struct {
@@ -91,22 +89,11 @@ func (l *imageLoader) findFolders(folder string) (f imageFolders) {
 	return f
 }
 
-// ListPath returns where Open reads a list of image ids, or a folder that an option names: at the path as it stands, or
-// else within the data folder.
-func ListPath(folder, list string) string {
-	for _, path := range []string{list, filepath.Join(folder, list)} {
-		if _, err := os.Stat(path); err == nil {
-			return path
-		}
-	}
-	return list
-}
-
-// folderOf returns the folder asked for, as ListPath finds it, or else the first in the data folder of those that are
-// usual.
+// folderOf returns the folder asked for, as formats.ListPath finds it, or else the first in the data folder of those
+// that are usual.
 func folderOf(folder, asked string, usual ...string) string {
 	if asked != "" {
-		return ListPath(folder, asked)
+		return formats.ListPath(folder, asked)
 	}
 	there := slices.IndexFunc(usual, func(name string) bool { return formats.IsFolder(filepath.Join(folder, name)) })
 	return filepath.Join(folder, usual[max(there, 0)])
@@ -137,7 +124,7 @@ func (l *imageLoader) chosen(folder string) (pictures []string) {
 	}
 	slices.SortFunc(entries, func(a, b listEntry) int { return naturalCompare(a.text, b.text) })
 	if l.o.List != "" {
-		p.File = ListPath(folder, l.o.List)
+		p.File = formats.ListPath(folder, l.o.List)
 		named, source, wrong := readList(p.File, l.o.Memory)
 		entries, p.List, l.set.Sources = named, wrong, append(l.set.Sources, source)
 	} else if len(entries) == 0 {

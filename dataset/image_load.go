@@ -70,7 +70,7 @@ func (l *imageLoader) checkDepths() {
 			l.warn("there is no folder %s: the features of pixels are their colours",
 				filepath.Join(filepath.Dir(l.manifestPath), featuresFolder))
 		}
-		l.set.Recipe = Recipe{Kind: KindImages, FeatureDim: want, Colours: colours, Bias: !l.o.NoBias,
+		l.set.Recipe = Recipe{Kind: kindImages, FeatureDim: want, Colours: colours, Bias: !l.o.NoBias,
 			Neighbours: cmp.Or(l.o.Neighbours, defaultNeighbours)}
 	}
 	for _, d := range l.images {
@@ -164,7 +164,7 @@ func (l *imageLoader) chooseBins() {
 	switch {
 	case l.o.Superpixels != "":
 		r.Superpixels = &superpixelRecipe{Scales: scalesFor(l.meanDifference())}
-	case l.o.Edges != EdgesBins && l.o.Bins == 0:
+	case l.o.Edges != edgesBins && l.o.Bins == 0:
 		r.Edges = &edgeRecipe{[1]int{1}, [1]contrast{newContrast(l.meanDifference())}}
 	default:
 		r.BinEdges = binEdges(sampleDistances(l.images), wanted)

@@ -142,7 +142,7 @@ func TestImages(t *testing.T) {
 func TestImagesWithoutNames(t *testing.T) {
 	files := someImages(t)
 	delete(files, ManifestName)
-	set := mustOpen(t, writeFiles(t, files), Options{Edges: EdgesBins})
+	set := mustOpen(t, writeFiles(t, files), Options{Edges: edgesBins})
 	if n := set.Schema.NodeTypes[0]; len(n.States) != 3 || !slices.Equal(n.FeatureNames, []string{"0", "bias"}) {
 		t.Errorf("node type is %+v", n)
 	}
@@ -216,7 +216,7 @@ func colours(t testing.TB) string {
 }
 
 func TestImagesAgainstModel(t *testing.T) {
-	set := mustOpen(t, writeFiles(t, someImages(t)), Options{Edges: EdgesBins})
+	set := mustOpen(t, writeFiles(t, someImages(t)), Options{Edges: edgesBins})
 	model := modelOf(set)
 	files := someImages(t)
 	files[ManifestName] = `{"states": ["sky", "tree", "sea"]}`
@@ -376,15 +376,17 @@ func TestFeatureMapTypes(t *testing.T) {
 	}
 }
 
-// Pictures and labels that are symbolic links are read as what they lead to, and folders are those of PASCAL VOC.
+// Pictures and labels that are symbolic links are read as what they lead to, and folders are those of PASCAL VOC or
+// CamVid.
 func TestImagesByLinks(t *testing.T) {
-	there, here := writeFiles(t, someImages(t)), t.TempDir()
-	entries := oracle.Must(os.ReadDir(there))(t)
-	for _, e := range entries {
-		name := strings.NewReplacer("images", "JPEGImages", "labels", "SegmentationClass").Replace(e.Name())
-		oracle.OK(t, os.Symlink(filepath.Join(there, e.Name()), filepath.Join(here, name)))
-	}
-	if set := mustOpen(t, here, Options{}); len(set.Instances) != 3 {
-		t.Errorf("%d images", len(set.Instances))
+	there := writeFiles(t, someImages(t))
+	for _, names := range [][2]string{{"JPEGImages", "SegmentationClass"}, {"701_StillsRaw_full", "LabeledApproved_full"}} {
+		here, names := t.TempDir(), strings.NewReplacer("images", names[0], "labels", names[1])
+		for _, e := range oracle.Must(os.ReadDir(there))(t) {
+			oracle.OK(t, os.Symlink(filepath.Join(there, e.Name()), filepath.Join(here, names.Replace(e.Name()))))
+		}
+		if set := mustOpen(t, here, Options{}); len(set.Instances) != 3 {
+			t.Errorf("%d images", len(set.Instances))
+		}
 	}
 }

@@ -85,12 +85,12 @@ func TestLabelsOfNamesThatAreNumbers(t *testing.T) {
 		states []string
 		want   []int32 // of states 1, 0 and none
 	}{
-		{Recipe{Kind: KindNPZ, Spins: true}, spinStates, []int32{1, -1, -2}},
-		{Recipe{Kind: KindNPZ}, spinStates, []int32{1, 0, -1}},
-		{Recipe{Kind: KindImages, LabelColours: true}, []string{"0", "255"}, []int32{255, 0, -1}},
-		{Recipe{Kind: KindImages}, []string{"1", "2"}, []int32{1, 0, -1}},
-		{Recipe{Kind: KindGraph, Sheets: &sheetRecipe{}}, []string{"1", "2"}, []int32{2, 1, -1}},
-		{Recipe{Kind: KindGraph, Sheets: &sheetRecipe{}}, []string{"01", "2"}, []int32{1, 0, -1}},
+		{Recipe{Kind: kindNPZ, Spins: true}, spinStates, []int32{1, -1, -2}},
+		{Recipe{Kind: kindNPZ}, spinStates, []int32{1, 0, -1}},
+		{Recipe{Kind: kindImages, LabelColours: true}, []string{"0", "255"}, []int32{255, 0, -1}},
+		{Recipe{Kind: kindImages}, []string{"1", "2"}, []int32{1, 0, -1}},
+		{Recipe{Kind: kindGraph, Sheets: &sheetRecipe{}}, []string{"1", "2"}, []int32{2, 1, -1}},
+		{Recipe{Kind: kindGraph, Sheets: &sheetRecipe{}}, []string{"01", "2"}, []int32{1, 0, -1}},
 	} {
 		set := Set{Recipe: c.recipe, Schema: crf.Schema{NodeTypes: []crf.NodeType{{States: c.states}}}}
 		if got := set.Labels(nil, []int32{1, 0, crf.Unobserved}); !slices.Equal(got, c.want) {

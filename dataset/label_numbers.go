@@ -105,7 +105,7 @@ func (l *loader) askWhatHides() {
 		if len(types) > 1 {
 			of = fmt.Sprintf(" of node type %q", types[a].Name)
 		}
-		if l.set.Recipe.Kind == KindNPZ {
+		if l.set.Recipe.Kind == kindNPZ {
 			remedy = "if they are spins, use {model!blockbp train --model ising}, or write 0 and 1, by labels = (labels + " +
 				"1) // 2; "
 		}
@@ -261,9 +261,8 @@ func labelTextsOf(labels []int32) []string {
 func numbersOf(states []string) []int32 {
 	numbers := make([]int32, len(states))
 	for x, name := range states {
-		if y, err := strconv.ParseInt(strings.TrimSpace(name), 10, 32); err == nil {
-			numbers[x] = int32(y)
-		}
+		y, _ := strconv.ParseInt(strings.TrimSpace(name), 10, 32)
+		numbers[x] = int32(y)
 	}
 	return numbers
 }

@@ -18,7 +18,8 @@ import (
 
 const (
 	// mostColours bounds how many states the colours of label pictures make: soft borders make more.
-	mostColours = 64
+	mostColours      = 64
+	white, lightGrey = 0xffffff, 0xc8c8c8 // masks with soft borders have both
 	// hiddenName is the name of a colour that hides labels, as in text and tables.
 	hiddenName = "?"
 	// vocVoid is the colour of what is not labelled in PASCAL VOC, and wherever its palette is used.
@@ -40,6 +41,8 @@ func (l *imageLoader) readColours() {
 		}
 	}
 	counts := l.countLabels()[0]
+	names, _ := l.namedStates(0)
+	greys, n := slices.Sorted(maps.Keys(counts)), len(counts)
 	switch r := l.o.Recipe; {
 	case r != nil && r.LabelColours:
 		l.mapColours(r)
@@ -50,6 +53,9 @@ func (l *imageLoader) readColours() {
 		if l.chooseColours(counts, forms); len(l.problems) == 0 {
 			l.mapColours(&l.set.Recipe)
 		}
+	case r == nil && len(names) == 0 && n > manyStates && greys[0] == 0 && greys[n-1] == white && greys[n-2] > lightGrey:
+		l.failAt(forms[numbersGreys], "", softRemedy+"; of masks, in Python with PIL Image.open(p).convert(\"L\").point("+
+			"lambda g: g // 128 * 255).save(p)", "the labels of all pictures are %d greys from black to white", n)
 	}
 	for _, n := range l.numbers {
 		for s, y := range n.labels {
@@ -66,7 +72,7 @@ func (l *imageLoader) readColours() {
 func (l *imageLoader) blackAndWhite(counts labelCounts, forms map[int]string) bool {
 	names, _ := l.namedStates(0)
 	return l.o.Recipe == nil && !l.manifest.HiddenLabels && (len(names) == 0 || len(names) == 2) && len(forms) == 1 &&
-		forms[numbersGreys] != "" && len(counts) == 2 && counts[0] > 0 && counts[0xffffff] > 0
+		forms[numbersGreys] != "" && len(counts) == 2 && counts[0] > 0 && counts[white] > 0
 }
 
 // chooseColours numbers the states by the colours of label pictures, black first.
@@ -142,10 +148,13 @@ func (l *imageLoader) namedColours(counts labelCounts) map[int32]string {
 	}
 	names := map[int32]string{}
 	for line := range strings.Lines(string(l.source(path))) {
-		c, name := [3]uint8{}, ""
-		if n, _ := fmt.Sscan(line, &c[0], &c[1], &c[2], &name); n > 3 {
+		c, words := [3]uint8{}, strings.Fields(line)
+		if n, _ := fmt.Sscan(line, &c[0], &c[1], &c[2]); n == len(c) && len(words) > n {
+			name := strings.Join(words[n:], " ")
 			if slices.Contains([]string{"void", "unlabelled", "unlabeled"}, strings.ToLower(name)) {
 				name = hiddenName
+			} else if slices.Contains(slices.Collect(maps.Values(names)), name) {
+				l.failAt(path, "", "give each a name of its own", "two colours are called %q", name)
 			}
 			names[colourNumber(c)] = name
 			counts[colourNumber(c)] += 0

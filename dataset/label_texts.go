@@ -3,6 +3,7 @@ package dataset
 import (
 	"cmp"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -79,14 +80,9 @@ func (t *distinct) add(path string, line int, cell string) int32 {
 }
 
 // wholeNumber writes 1.0 as 1: pandas makes floating-point numbers of a column of whole ones in which some are missing.
-func wholeNumber(cell string) string {
-	whole, zeros, _ := strings.Cut(cell, ".")
-	digits := strings.TrimPrefix(whole, "-")
-	if zeros == "" || strings.Trim(zeros, "0") != "" || digits == "" || strings.Trim(digits, "0123456789") != "" {
-		return cell
-	}
-	return whole
-}
+func wholeNumber(cell string) string { return pointZero.ReplaceAllString(cell, "$1") }
+
+var pointZero = regexp.MustCompile(`^(-?[0-9]+)\.0+$`)
 
 // at is a problem where a text first stands.
 func (t *distinct) at(i int, remedy, format string, arguments ...any) *option.Error {

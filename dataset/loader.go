@@ -160,13 +160,13 @@ func (l *loader) compareNames() {
 		if nodes = append(nodes, t.Name); len(l.o.States) == 0 {
 			compare("states", of, m.node(a).States, t.States)
 		}
-		if recipe.Kind != KindNPZ && len(given) >= recipe.FeatureDim {
+		if recipe.Kind != kindNPZ && len(given) >= recipe.FeatureDim {
 			given = given[:recipe.FeatureDim] // without those that are added
 		}
 		compare("node_features", of, m.node(a).Features, given)
 	}
 	for b, t := range s.EdgeTypes {
-		if edges = append(edges, t.Name); recipe.EdgeForm == FormDense {
+		if edges = append(edges, t.Name); recipe.EdgeForm == formDense {
 			compare("edge_features", fmt.Sprintf(" for edge type %q", t.Name), m.edge(b).Features, t.FeatureNames)
 		}
 	}

@@ -109,8 +109,8 @@ func namesOf(types []ManifestType) (names []string) {
 	return names
 }
 
-// WriteManifest writes dataset.json into folder, whole or not at all.
-func WriteManifest(folder string, m Manifest) error {
+// Write writes dataset.json into folder, whole or not at all.
+func (m *Manifest) Write(folder string) error {
 	if problem := m.validate(); problem != "" {
 		return fmt.Errorf("%s: %s", ManifestName, problem)
 	}

@@ -14,9 +14,6 @@ import (
 const networkFiles = "give one file, .uai, .bif, or .npz of log potentials; for data and " +
 	"a model ask predict or sample (-m)"
 
-// IsNetwork reports whether a file is most probably a network with explicit tables.
-func IsNetwork(path string) bool { return formats.Look(path).Best().Kind == formats.KindNetwork }
-
 // ReadNetwork reads a network with explicit tables: log potentials as arrays where
 // the name ends in .npz, a .bif, else the UAI format, MARKOV or BAYES.
 //

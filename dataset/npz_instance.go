@@ -43,9 +43,9 @@ func (e *elements) typeOf(i int) int {
 func (e *elements) form(none string) string {
 	switch {
 	case e.features.Ints != nil:
-		return FormBins
+		return formBins
 	case e.features.Shape != nil:
-		return FormDense
+		return formDense
 	}
 	return none
 }
@@ -197,15 +197,10 @@ func (in *npzInstance) buildGraph(graphs *graphCache) {
 	}
 }
 
-// labelPlace names an entry of the labels as the file has them.
-func (in *npzInstance) labelPlace(sample, node int) string {
-	return labelsArray + npy.IndexText(in.arrays[labelsArray].Shape, sample*in.nodes.count+node)
-}
-
 // numbered are the labels of a sample.
 func (in *npzInstance) numbered(sample int) numbered {
 	place := func(e *option.Error, s int) *option.Error {
-		e.File, e.Place = in.File, in.labelPlace(sample, s)
+		e.File, e.Place = in.File, labelsArray+npy.IndexText(in.arrays[labelsArray].Shape, sample*in.nodes.count+s)
 		return e
 	}
 	return numbered{labels: in.spec.Labels[sample], typeOf: in.nodes.typeOf, place: place, hides: hiddenNumber}

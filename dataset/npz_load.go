@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -157,10 +158,16 @@ func (l *npzLoader) open(r *opened, file npzFile, graphs *graphCache) {
 // learnSchema finds types, states and features in training data.
 func (l *npzLoader) learnSchema() {
 	s, r, first := &l.set.Schema, &l.set.Recipe, l.instances[0]
-	r.Kind, r.Untied, r.Spins, r.LabelNames = KindNPZ, l.o.Untied, l.o.Spins, slices.Sorted(maps.Keys(l.names))
+	r.Kind, r.Untied, r.Spins, r.LabelNames = kindNPZ, l.o.Untied, l.o.Spins, slices.Sorted(maps.Keys(l.names))
 	// An edge without features would have no potential at all.
-	if r.NodeForm, r.EdgeForm = first.nodes.form(FormNone), first.edges.form(FormConstant); r.Untied {
-		r.NodeForm, r.EdgeForm = FormConstant, FormConstant
+	if r.NodeForm, r.EdgeForm = first.nodes.form(formNone), first.edges.form(formConstant); r.Untied {
+		r.NodeForm, r.EdgeForm = formConstant, formConstant
+	}
+	for _, in := range l.instances {
+		if !reflect.DeepEqual(in.samples, first.samples) {
+			l.failAt(in.File, "columns", "write all samples into one table, or give {states}; a table of edges is called "+
+				"NAME.edges.csv", "they, or their states, are not those of %s", first.File)
+		}
 	}
 	if first.samples != nil {
 		r.Columns, r.Pairs = first.samples.columns, first.samples.pairs
@@ -184,8 +191,8 @@ func (l *npzLoader) adoptSchema() {
 		for a, t := range s.NodeTypes {
 			l.givenStates(a, t.Name, len(t.States))
 		}
-		l.columns(nodeFeaturesArray, l.set.Recipe.NodeForm, FormNone, nodesOf)
-		l.columns(edgeFeaturesArray, l.set.Recipe.EdgeForm, FormConstant, edgesOf)
+		l.columns(nodeFeaturesArray, l.set.Recipe.NodeForm, formNone, nodesOf)
+		l.columns(edgeFeaturesArray, l.set.Recipe.EdgeForm, formConstant, edgesOf)
 	})
 }
 

@@ -236,14 +236,14 @@ func (l *npzLoader) learnFeatures() {
 		l.warn("%s has features, which untied weights do not use", l.instances[i].File)
 	}
 	copies := l.instances[0].nodes.counts(len(s.NodeTypes))
-	dim := l.columns(nodeFeaturesArray, r.NodeForm, FormNone, nodesOf)
+	dim := l.columns(nodeFeaturesArray, r.NodeForm, formNone, nodesOf)
 	for a := range s.NodeTypes {
 		t := &s.NodeTypes[a]
 		if t.Features, t.FeatureNames = dim, l.namesFor(r.NodeForm, m.node(a).Features, dim, t.Name); r.Untied {
 			t.Copies = copies[a]
 		}
 	}
-	dim = l.columns(edgeFeaturesArray, r.EdgeForm, FormConstant, edgesOf)
+	dim = l.columns(edgeFeaturesArray, r.EdgeForm, formConstant, edgesOf)
 	for b := range s.EdgeTypes {
 		t := &s.EdgeTypes[b]
 		t.Features, t.FeatureNames = dim, l.namesFor(r.EdgeForm, m.edge(b).Features, dim, t.Name)
@@ -252,8 +252,8 @@ func (l *npzLoader) learnFeatures() {
 
 // namesFor checks the number of feature names for a type.
 func (l *npzLoader) namesFor(form string, names []string, dim int, kind string) []string {
-	if form == FormConstant {
-		return []string{FormConstant}
+	if form == formConstant {
+		return []string{formConstant}
 	}
 	if len(names) > 0 && dim > 0 && len(names) != dim {
 		l.mistold = append(l.mistold, option.At(l.manifestPath, 0, "", "",
@@ -273,23 +273,23 @@ func (l *npzLoader) columns(array, want, none string, of func(*npzInstance) *ele
 	if l.o.Recipe == nil {
 		other = l.instances[0].File + " has"
 	}
-	name := map[string]string{FormBins: edgeBinsArray, FormDense: array, none: "no " + array}
+	name := map[string]string{formBins: edgeBinsArray, formDense: array, none: "no " + array}
 	for i, in := range l.instances {
 		m := &of(in).features
 		switch form := of(in).form(none); {
 		case form != want:
 			l.at(in, "", "every instance needs the same arrays", "it has %s, %s %s", name[form], other, name[want])
-		case i == 0 && form == FormDense:
+		case i == 0 && form == formDense:
 			columns = m.Columns()
-		case form == FormDense && m.Columns() != columns && l.o.Schema == nil:
+		case form == formDense && m.Columns() != columns && l.o.Schema == nil:
 			l.at(in, array, "every instance needs the same features", "it has %d columns, %s has %d", m.Columns(),
 				l.instances[0].File, columns)
 		}
 	}
 	switch want {
-	case FormConstant:
+	case formConstant:
 		return 1
-	case FormBins:
+	case formBins:
 		return l.countBins()
 	}
 	return columns
@@ -297,13 +297,13 @@ func (l *npzLoader) columns(array, want, none string, of func(*npzInstance) *ele
 
 // features freezes the features of every type of nodes, or edges, of one instance, of a length that all have.
 func (l *npzLoader) features(in *npzInstance, e *elements, form string, types, dim int) (frozen []crf.Features) {
-	if form == FormNone {
+	if form == formNone {
 		dim = 0
 	}
 	for _, count := range e.counts(types) {
 		frozen = append(frozen, crf.Constant(count, dim))
 	}
-	if types == 0 || dim == 0 || form == FormConstant {
+	if types == 0 || dim == 0 || form == formConstant {
 		return frozen
 	}
 	m, whole := &e.features, crf.Features{}

@@ -101,7 +101,7 @@ func TestNPZFromNumPy(t *testing.T) {
 	if got := row(in.EdgeFeatures(0), 2); !slices.Equal(got, []float64{0, 0, 1}) {
 		t.Errorf("bin of edge 2 is %v", got)
 	}
-	if set.Recipe.EdgeForm != FormBins || len(set.Warnings) != 2 || set.Instances[1].Graph != in.Graph {
+	if set.Recipe.EdgeForm != formBins || len(set.Warnings) != 2 || set.Instances[1].Graph != in.Graph {
 		t.Errorf("recipe %+v, warnings %q", set.Recipe, set.Warnings)
 	}
 }
@@ -194,7 +194,7 @@ func TestNPZUntied(t *testing.T) {
 	refuses(t, writeSet(t, "", a), Options{Untied: true}, "make the two agree, or give such nodes different node_types")
 	a.NodeTypes = []int32{1, 0, 1}
 	set := mustOpen(t, writeSet(t, "", a, a), Options{Untied: true})
-	constant := []string{FormConstant}
+	constant := []string{formConstant}
 	want := crf.Schema{
 		NodeTypes: []crf.NodeType{
 			{Name: "node_0", States: crf.NumberedStates(2), Features: 1, FeatureNames: constant, Copies: 1},
@@ -260,7 +260,7 @@ func TestNPZSetRefuses(t *testing.T) {
 		"option types":  {"", Options{States: []string{"a", "b"}}, change(func(a *Arrays) { a.NodeTypes = []int32{0, 0, 1} }), "States: the data have 2 node types"},
 		"bad bins":      {"", Options{Bins: -1}, triangle(), "Bins: it is -1"},
 		"states twice":  {"", Options{States: []string{"a", "a"}}, triangle(), "used twice"},
-		"half a model":  {"", Options{Recipe: &Recipe{Kind: KindNPZ}}, triangle(), "the other is missing"},
+		"half a model":  {"", Options{Recipe: &Recipe{Kind: kindNPZ}}, triangle(), "the other is missing"},
 		"untied":        {"", Options{Untied: true, Directed: true}, change(func(a *Arrays) { a.Edges[0] = [2]int32{1, 0} }), "1.npz:edges: its edges or numbers of states are not those of"},
 		"reversed pair": {"", Options{}, change(func(a *Arrays) { a.NodeTypes = []int32{0, 1, 0} }), "1.npz:edges[1]: joins node type \"1\" to \"0\""},
 		"edge ends":     {"", Options{}, change(func(a *Arrays) { a.NodeTypes, a.EdgeTypes, a.States = []int32{0, 0, 1}, []int32{0, 0, 0}, []int32{2} }), "edges[1] = (1, 2) is of type \"edge\""},
@@ -370,7 +370,7 @@ func TestNPZAgainstModel(t *testing.T) {
 		})
 	}
 	other := model
-	other.Recipe = &Recipe{Kind: KindGraph, Sheets: &sheetRecipe{}}
+	other.Recipe = &Recipe{Kind: kindGraph, Sheets: &sheetRecipe{}}
 	refuses(t, writeSet(t, "", triangle()), other, "the model was trained on data of the kind graph, and these are of the kind npz")
 }
 
@@ -502,7 +502,7 @@ func TestNPZBombs(t *testing.T) {
 	}
 }
 
-func TestWriteNPZRefuses(t *testing.T) {
+func TestWriteFileRefuses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.npz")
 	for want, a := range map[string]Arrays{
 		"x.npz:labels: shape is [2], want 3":               change(func(a *Arrays) { a.Labels = [][]int32{{0, 1}} }),
@@ -517,7 +517,7 @@ func TestWriteNPZRefuses(t *testing.T) {
 		}),
 		"x.npz:edges[0]: is (0, 7): node 7 does not exist: ": change(func(a *Arrays) { a.Edges[0][1] = 7 }),
 	} {
-		wantError(t, WriteNPZ(path, &a), want)
+		wantError(t, a.WriteFile(path), want)
 		if _, err := os.Stat(path); err == nil {
 			t.Fatal("a file was written")
 		}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/option"
 )
@@ -35,19 +34,10 @@ type Matrix struct {
 	Data    []float64
 }
 
-// EdgesOf returns the edges of a graph in the form of Arrays.
-func EdgesOf(g *graph.Graph) [][2]int32 {
-	edges := make([][2]int32, g.NumEdges())
-	for e := range edges {
-		edges[e] = [2]int32{g.U(int32(e)), g.V(int32(e))}
-	}
-	return edges
-}
-
 // FromArrays makes a data set of instances in memory. They are checked, numbered and named as Open does with instance
 // files that hold these arrays beside a dataset.json with the content of m.
 func FromArrays(m Manifest, o Options, instances ...*Arrays) (*Set, error) {
-	if err := o.validate(KindNPZ); err != nil {
+	if err := o.validate(kindNPZ); err != nil {
 		return nil, public(err)
 	}
 	if o.ofSamples() != "" {
@@ -78,9 +68,9 @@ func FromArrays(m Manifest, o Options, instances ...*Arrays) (*Set, error) {
 	return set, firstOf(list)
 }
 
-// WriteNPZ writes an instance file that Open and numpy.load read, whole or not at all. The same arrays give the same
+// WriteFile writes an instance file that Open and numpy.load read, whole or not at all. The same arrays give the same
 // bytes. Arrays that do not fit together are reported as *Error, as reading the file would.
-func WriteNPZ(path string, a *Arrays) error {
+func (a *Arrays) WriteFile(path string) error {
 	contents, err := a.contents(path)
 	if err != nil {
 		return public(err)

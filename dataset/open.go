@@ -59,9 +59,9 @@ func open(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 	if len(list) > 0 {
 		return nil, list
 	}
-	if o.Untied && kind != KindNPZ {
+	if o.Untied && kind != kindNPZ {
 		return nil, []error{option.Wrong("Untied", "it applies to %s data and tables of samples only, and these are of the "+
-			"kind %s", KindNPZ, kind)}
+			"kind %s", kindNPZ, kind)}
 	}
 	if err := o.validate(kind); err != nil {
 		return nil, []error{err}
@@ -78,14 +78,14 @@ func open(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 
 func loadKind(ctx context.Context, kind string, paths []string, o *Options) (*Set, []error) {
 	switch kind {
-	case KindImages:
+	case kindImages:
 		if len(paths) > 1 {
 			return nil, []error{option.Wrong("paths", "%d image folders are given, want one", len(paths))}
 		}
 		return loadImages(ctx, paths[0], o)
-	case KindGraph:
+	case kindGraph:
 		return loadTables(ctx, paths, o)
-	case KindText:
+	case kindText:
 		return loadText(ctx, paths, o)
 	}
 	return loadNPZ(ctx, paths, o)

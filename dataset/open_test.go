@@ -12,9 +12,9 @@ func TestOpenContextGivesUp(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
 	for kind, files := range map[string]map[string]string{
-		KindImages: someImages(t),
-		KindNPZ:    {"1.npz": "no archive", "2.npz": "no archive"},
-		KindGraph:  {"a.nodes.tsv": "x", "a.edges.tsv": "x"},
+		kindImages: someImages(t),
+		kindNPZ:    {"1.npz": "no archive", "2.npz": "no archive"},
+		kindGraph:  {"a.nodes.tsv": "x", "a.edges.tsv": "x"},
 	} {
 		folder := writeFiles(t, files)
 		if _, err := Open(ended, []string{folder}, Options{Kind: kind}); !errors.Is(err, context.Canceled) {

@@ -12,10 +12,10 @@ import (
 
 // The kinds of data.
 const (
-	KindNPZ    = "npz"    // instance files, and folders of them
-	KindImages = "images" // an image folder
-	KindGraph  = "graph"  // a pair of tables of nodes and edges
-	KindText   = "text"   // tagged sentences, a line for each token
+	kindNPZ    = "npz"    // instance files, and folders of them
+	kindImages = "images" // an image folder
+	kindGraph  = "graph"  // a pair of tables of nodes and edges
+	kindText   = "text"   // tagged sentences, a line for each token
 )
 
 // Defaults of Options.
@@ -26,7 +26,7 @@ const (
 
 // Options says how data are read. The zero value detects the kind, and learns schema and recipe from the data.
 type Options struct {
-	// Kind is one of the Kind constants; "" finds out from the paths.
+	// Kind is "npz", "images", "graph" or "text"; "" finds out from the paths.
 	Kind string
 
 	// Recipe and Schema are those of a trained model: the data are checked against them, and bin edges, neighbourhood,
@@ -53,8 +53,8 @@ type Options struct {
 	LabelDir string
 	// List is a file of image ids, one per line: a path as it stands, or else within the data folder. "" takes all images.
 	List string
-	// Edges says what the features of edges of images are: EdgesContrast or EdgesBins;
-	// "" means contrasts, unless Bins is given.
+	// Edges says what the features of edges of images are: "contrast", contrasts of colours, or "bins" of
+	// the distance of the two pixels' features; "" means contrasts, unless Bins is given.
 	Edges string
 	// Bins is the number of bins for the distance of neighbouring pixels' features; 0 means 10.
 	Bins int
@@ -122,25 +122,25 @@ type optionUse struct {
 
 // uses lists them.
 func (o *Options) uses() []optionUse {
-	r, edges, directed := cmp.Or(o.Recipe, &Recipe{}), EdgesContrast, true
+	r, edges, directed := cmp.Or(o.Recipe, &Recipe{}), edgesContrast, true
 	if r.Edges == nil {
-		edges = EdgesBins
+		edges = edgesBins
 	}
 	if o.Schema != nil {
 		directed = !slices.ContainsFunc(o.Schema.EdgeTypes, func(t crf.EdgeType) bool { return t.Symmetric })
 	}
 	return []optionUse{
-		{"FeatureDir", KindImages, o.FeatureDir != "", o.FeatureDir,
+		{"FeatureDir", kindImages, o.FeatureDir != "", o.FeatureDir,
 			map[bool]string{true: "colours", false: o.FeatureDir}[r.Colours]},
-		{"List", KindImages, o.List != "", nil, nil},
-		{"LabelDir", KindImages, o.LabelDir != "", nil, nil}, {"Observed", KindGraph, o.Observed != "", nil, nil},
-		{"Columns", map[bool]string{true: KindNPZ, false: KindGraph}[o.readsSamples()], len(o.Columns) > 0, nil, nil},
-		{"SampleWeights", KindNPZ, o.SampleWeights != "", nil, nil}, {"Lattice", KindNPZ, o.Lattice != "", nil, nil},
-		{"MinCount", KindText, o.MinCount != 0, nil, nil}, {"Spins", KindNPZ, o.Spins, nil, nil},
-		{"Neighbours", KindImages, o.Neighbours != 0, o.Neighbours, r.Neighbours},
-		{"Superpixels", KindImages, o.Superpixels != "", true, r.Superpixels != nil},
-		{"Bins", KindImages, o.Bins != 0, o.Bins, r.Bins}, {"Edges", KindImages, o.Edges != "", o.Edges, edges},
-		{"Hops", KindGraph, o.Hops != 0, o.Hops, r.Hops},
+		{"List", kindImages, o.List != "", nil, nil},
+		{"LabelDir", kindImages, o.LabelDir != "", nil, nil}, {"Observed", kindGraph, o.Observed != "", nil, nil},
+		{"Columns", map[bool]string{true: kindNPZ, false: kindGraph}[o.readsSamples()], len(o.Columns) > 0, nil, nil},
+		{"SampleWeights", kindNPZ, o.SampleWeights != "", nil, nil}, {"Lattice", kindNPZ, o.Lattice != "", nil, nil},
+		{"MinCount", kindText, o.MinCount != 0, nil, nil}, {"Spins", kindNPZ, o.Spins, nil, nil},
+		{"Neighbours", kindImages, o.Neighbours != 0, o.Neighbours, r.Neighbours},
+		{"Superpixels", kindImages, o.Superpixels != "", true, r.Superpixels != nil},
+		{"Bins", kindImages, o.Bins != 0, o.Bins, r.Bins}, {"Edges", kindImages, o.Edges != "", o.Edges, edges},
+		{"Hops", kindGraph, o.Hops != 0, o.Hops, r.Hops},
 		{"Directed", "", o.Directed, true, directed}, {"NoBias", "", o.NoBias, true, !r.Bias},
 	}
 }
@@ -153,7 +153,7 @@ func (o *Options) validate(kind string) error {
 	}{
 		{(o.Recipe == nil) != (o.Schema == nil), option.Wrong("Recipe", "a model gives both its schema and its recipe; the "+
 			"other is missing")},
-		{o.NoBias && kind == KindNPZ, option.Wrong("NoBias", "npz data have no constant feature added")},
+		{o.NoBias && kind == kindNPZ, option.Wrong("NoBias", "npz data have no constant feature added")},
 		{o.Statistics && !o.Untied, option.Wrong("Statistics", "it goes with Untied: each mean is that of a weight")},
 		{o.Recipe == nil && o.ofSamples() != "" && !o.Untied, option.Wrong(o.ofSamples(),
 			"it is for samples: give {model=ising} or "+"{model=potts}, or {untied}")},
@@ -162,7 +162,7 @@ func (o *Options) validate(kind string) error {
 		{o.Bins < 0 || o.Bins > mostFeatures, option.Wrong("Bins", "it is %d, want 1 to %d", o.Bins, mostFeatures)},
 		{!slices.Contains(append(edgesOfImages, ""), o.Edges), option.Wrong("Edges", "it is %q; %s", o.Edges,
 			option.DidYouMean(o.Edges, edgesOfImages))},
-		{o.Edges == EdgesContrast && o.Bins != 0, option.Wrong("Bins", "it goes with {edge-features=%s} only", EdgesBins)},
+		{o.Edges == edgesContrast && o.Bins != 0, option.Wrong("Bins", "it goes with {edge-features=%s} only", edgesBins)},
 		{o.Superpixels != "" && (o.Bins != 0 || o.Neighbours != 0 || o.Edges != ""), option.Wrong("Superpixels",
 			"superpixels are joined where they touch, and their edges have features of their own: leave {bins}, {neighbours} "+
 				"and {edge-features} out")},

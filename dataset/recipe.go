@@ -13,16 +13,16 @@ import (
 
 // Where a model's features come from, in Recipe.NodeForm and Recipe.EdgeForm.
 const (
-	FormNone     = "none"     // no features: potentials of zero
-	FormConstant = "constant" // the number one
-	FormDense    = "dense"    // node_features, edge_features
-	FormBins     = "bins"     // edge_bins
+	formNone     = "none"     // no features: potentials of zero
+	formConstant = "constant" // the number one
+	formDense    = "dense"    // node_features, edge_features
+	formBins     = "bins"     // edge_bins
 )
 
 // Recipe is everything, beside the schema, that turns new data of the kind a model was trained on into instances for
-// that model. It is saved with the model, as JSON, under RecipeKey in the metadata.
+// that model. It is saved with the model, as JSON, under "recipe" in the metadata.
 type Recipe struct {
-	Kind string `json:"kind"` // one of the Kind constants
+	Kind string `json:"kind"` // as in Options
 
 	// FeatureDim is the length of the raw feature vectors, before the bias, of images, graph tables and text.
 	FeatureDim int `json:"feature_dim,omitempty"`
@@ -61,7 +61,7 @@ type Recipe struct {
 	// Superpixels says how regions of images are made, which are the nodes in the place of pixels; nil: pixels are.
 	Superpixels *superpixelRecipe `json:"superpixels,omitempty"`
 
-	// NodeForm and EdgeForm are the Form constants, for npz.
+	// NodeForm ("none", "constant" or "dense") and EdgeForm ("constant", "dense" or "bins") are those of npz.
 	NodeForm string `json:"node_form,omitempty"`
 	EdgeForm string `json:"edge_form,omitempty"`
 	// Untied says that every node and edge has weights of its own, for npz.
@@ -83,16 +83,13 @@ type Recipe struct {
 	About string `json:"about,omitempty"`
 }
 
-// RecipeKey is the key of the recipe in a model file's metadata.
-const RecipeKey = "recipe"
-
 // ParseRecipe reads a recipe from JSON; unknown fields, which a newer program may have written, are refused.
 func ParseRecipe(text string) (*Recipe, error) {
 	var r Recipe
 	if err := fileio.JSON([]byte(text), &r); err != nil {
 		return nil, fmt.Errorf("recipe: %w; %s", err, byAnother)
 	}
-	if r.Kind == KindGraph && r.Sheets == nil { // of tables without a header, which have one since
+	if r.Kind == kindGraph && r.Sheets == nil { // of tables without a header, which have one since
 		r.Sheets = &sheetRecipe{ID: formats.RoleID, Label: formats.RoleLabel, Split: formats.RoleSplit,
 			Source: formats.RoleSource, Target: formats.RoleTarget}
 		if r.FeatureDim > 0 {
@@ -127,7 +124,7 @@ func (r *Recipe) TableNames() (node, label string) {
 
 // validate reports the first field that is not as this version writes it.
 func (r *Recipe) validate() error {
-	images, graph, npz := r.Kind == KindImages, r.Kind == KindGraph, r.Kind == KindNPZ
+	images, graph, npz := r.Kind == kindImages, r.Kind == kindGraph, r.Kind == kindNPZ
 	binned := r.Bins != 0 || len(r.BinEdges) > 0
 	for _, field := range []struct {
 		name  string
@@ -138,7 +135,7 @@ func (r *Recipe) validate() error {
 		{"hops", r.Hops == 0 || graph && r.Hops > 0 && r.Hops <= mostHops},
 		{"sheets", (r.Sheets != nil) == graph && (!graph || r.Sheets.sound() &&
 			sizeOfColumns(r.Sheets.Nodes) == r.FeatureDim)},
-		{"text", (r.Text != nil) == (r.Kind == KindText) && (r.Text == nil || r.Text.sound())},
+		{"text", (r.Text != nil) == (r.Kind == kindText) && (r.Text == nil || r.Text.sound())},
 		{"neighbours", !images || r.Neighbours == 4 || r.Neighbours == 8},
 		{"edges", r.Edges == nil || images && !binned && r.Edges.sound()},
 		{"superpixels", r.Superpixels == nil || images && !binned && r.Edges == nil && areDistances(r.Superpixels.Scales)},
@@ -151,8 +148,8 @@ func (r *Recipe) validate() error {
 		{"pairs", len(r.Pairs)%2 == 0 && !slices.ContainsFunc(r.Pairs, func(s int32) bool {
 			return s < 0 || int(s) >= len(r.Columns)
 		})},
-		{"node_form", !npz || slices.Contains([]string{FormNone, FormConstant, FormDense}, r.NodeForm)},
-		{"edge_form", !npz || slices.Contains([]string{FormConstant, FormDense, FormBins}, r.EdgeForm)},
+		{"node_form", !npz || slices.Contains([]string{formNone, formConstant, formDense}, r.NodeForm)},
+		{"edge_form", !npz || slices.Contains([]string{formConstant, formDense, formBins}, r.EdgeForm)},
 		{"kept_edges", rise(r.KeptEdges) && (len(r.KeptEdges) == 0 || r.KeptEdges[0] >= 0)},
 	} {
 		if !field.sound {
@@ -197,9 +194,9 @@ func (r *Recipe) fits(s *crf.Schema) error {
 		return err
 	}
 	sound := !slices.ContainsFunc(r.Columns, func(c sampleColumn) bool { return c.Type < 0 || c.Type >= len(s.NodeTypes) })
-	if n, edges, t := r.nodeDim(), s.EdgeTypes, &s.NodeTypes[0]; r.Kind != KindNPZ {
+	if n, edges, t := r.nodeDim(), s.EdgeTypes, &s.NodeTypes[0]; r.Kind != kindNPZ {
 		sound = len(s.NodeTypes) == 1 && t.Features == n && (r.Text == nil || len(t.FeatureNames) == n) &&
-			(len(edges) == 1 && (r.Text != nil || edges[0].Features == r.edgeDim()) || len(edges) == 0 && r.Kind == KindGraph)
+			(len(edges) == 1 && (r.Text != nil || edges[0].Features == r.edgeDim()) || len(edges) == 0 && r.Kind == kindGraph)
 	}
 	if !sound {
 		return fmt.Errorf("recipe: it makes other features than the model has weights for; %s", byAnother)

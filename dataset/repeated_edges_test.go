@@ -53,7 +53,7 @@ func TestRepeatedRows(t *testing.T) {
 	refuses(t, writeFiles(t, files), Options{Directed: true}, "x.edges.tsv:2: it joins the nodes of an earlier line the other way round")
 }
 
-// writeRaw writes an instance file without the checks of WriteNPZ.
+// writeRaw writes an instance file without the checks of Arrays.WriteFile.
 func writeRaw(t testing.TB, path string, a *Arrays) string {
 	t.Helper()
 	contents := oracle.Must(a.contents(path))(t)

@@ -137,7 +137,7 @@ func (p *sampleReader) lattice(asked string) (edges []int32) {
 		return nil
 	}
 	g, _ := graph.Grid(rows, cols, graph.GridOptions{Torus: joined}) // it has no other errors
-	for _, e := range EdgesOf(g) {
+	for _, e := range g.Pairs() {
 		edges = append(edges, e[0], e[1])
 	}
 	return edges
@@ -289,12 +289,11 @@ func (p *sampleReader) findTypes(texts []labelTexts) {
 			}
 		}
 	}
-	types, all := map[int32]int{}, []labelTexts{}
+	var all []labelTexts
 	for c := range texts {
-		a, known := types[of[c]]
-		if !known {
+		a := p.columns[of[c]].Type // of the first column that is like it
+		if int(of[c]) == c {
 			a, all = len(all), append(all, labelTexts{})
-			types[of[c]] = a
 		}
 		p.columns[c].Type = a
 		for x, text := range texts[c].texts {
@@ -303,7 +302,10 @@ func (p *sampleReader) findTypes(texts []labelTexts) {
 		}
 	}
 	for a := range all {
-		p.states = append(p.states, p.statesOf(&all[a]))
+		p.states = append(p.states, p.statesOf(&all[a], func(i int) string { // the column of a text
+			c := first[all[a].texts[i]]
+			return fmt.Sprintf("column %q", option.Short(cmp.Or(p.columns[c].Name, strconv.Itoa(c+1))))
+		}))
 	}
 }
 
@@ -329,7 +331,7 @@ func (p *sampleReader) number(texts []labelTexts) {
 
 // statesOf names the states of a type: the values that occur. Of spins there are two; where -1, 0 and 1 occur, one of
 // them hides.
-func (p *sampleReader) statesOf(t *labelTexts) []string {
+func (p *sampleReader) statesOf(t *labelTexts, column func(i int) string) []string {
 	states := t.inOrder()
 	if slices.Equal(states, []string{hiddenNumber, "0", "1"}) && (p.l.o.Spins || p.l.manifest.HiddenLabels) {
 		hidden, counts := hiddenNumber, labelCounts{}
@@ -347,18 +349,21 @@ func (p *sampleReader) statesOf(t *labelTexts) []string {
 	}) {
 		return named
 	}
-	switch {
-	case len(states) == 1 && (states[0] == "0" || states[0] == "1"):
+	const leave = "leave it out by {columns!--columns} ignore=NAME"
+	switch n := len(states); {
+	case n == 1 && (states[0] == "0" || states[0] == "1"):
 		states = []string{"0", "1"}
-	case len(states) == 1:
-		p.Keep(t.at(0, "leave out the column by {columns!--columns} ignore=NAME, or name the states by {states}",
-			"all values of a column are %q, which tells of one state only", option.Short(states[0])))
-	case p.l.o.Spins && len(states) > 2:
-		p.Keep(t.at(2, "learn them by {model!--model potts}, or leave a column out by {columns!--columns} ignore=NAME",
-			"spins have two states, and this is the third value of a column: %s", option.FirstFew(states)))
+	case n == 1:
+		p.Keep(t.at(0, leave+", or name the states by {states}", "all values of %s are %q, which tells of one state only",
+			column(0), option.Short(states[0])))
+	case p.l.o.Spins && n > 2:
+		p.Keep(t.at(2, "learn by {model!--model potts}, or "+leave, "spins have two states, and this is the third value of "+
+			"%s: %s", column(2), option.FirstFew(states)))
 	case t.tooMany():
-		p.Keep(t.at(0, "leave out columns that are no samples, such as identifiers, by {columns!--columns} ignore=NAME",
-			"a column has %d different values, such as %q, and states are wanted", len(states), option.Short(states[0])))
+		p.Keep(t.at(0, leave, "%s has %d different values, such as %q, and states are wanted", column(len(t.texts)-1), n,
+			option.Short(states[0])))
+	case n > manyStates:
+		p.note("%s has %d different values, each a state; if it is none, as a day, "+leave, column(len(t.texts)-1), n)
 	}
 	return states
 }

@@ -87,8 +87,7 @@ func writeText(t *testing.T, name, text string) string {
 func TestSamplesMistakes(t *testing.T) {
 	ising := Options{Untied: true, Spins: true}
 	for text, want := range map[string]string{
-		"a,b\n0,1\n2,0\n1,1\n":         "third value of a column: 0, 1, 2",
-		"a,b\nx,1\nx,0\n":              `all values of a column are "x"`,
+		"a,b\nx,1\nx,0\n":              `all values of column "a" are "x"`,
 		"a,b\n?,1\n,0\n":               `column 1, "a", has no value`,
 		"a,a\n0,1\n1,0\n":              `columns 1 and 2 are both called "a"`,
 		"a,b\n0,1\n1,0,1\n":            "s.csv:3: the number of cells is 3, the first row has 2",
@@ -99,30 +98,35 @@ func TestSamplesMistakes(t *testing.T) {
 		">x\nAC1EF\n>y\nACDEF\n":       `s.csv:1: there is a "1" in the sequence`,
 		"a,b\n0,1\n1,0\xff\n":          "not text in UTF-8",
 		">x\n----\n":                   "want an alignment of two sequences",
-		"sample,b\nr1,1\nr2,0\nr3,0\n": "third value of a column: r1, r2, r3",
+		"sample,b\nr1,1\nr2,0\nr3,0\n": `third value of column "sample": r1, r2, r3`,
 	} {
-		_, err := Open(t.Context(), []string{writeText(t, "s.csv", text)}, ising)
-		wantError(t, err, want)
+		refuses(t, writeText(t, "s.csv", text), ising, want)
 	}
 	mustOpen(t, writeText(t, "rows.txt", "0 1 1\n1 0 0\n"), ising)
-	_, err := Open(t.Context(), []string{writeText(t, "s.csv", "a,b\n0,1\n1,0\n"), writeText(t, "edges.csv", "u,v\na,z\n")}, ising)
+	days := "day,b\n" + strings.Repeat(strings.Join(strings.Split("abcdefghijklmnopqrstu", ""), ",0\n")+",1\n", 2)
+	set := mustOpen(t, writeText(t, "s.csv", days), Options{Untied: true})
+	if !strings.Contains(set.Warnings[0], `column "day" has 21 different values, each a state`) {
+		t.Errorf("%q", set.Warnings)
+	}
+	_, err := Open(t.Context(), []string{writeText(t, "s.csv", "a,b\n0,1\n1,0\n"),
+		writeText(t, "edges.csv", "u,v\na,z\n")}, ising)
 	wantError(t, err, `edges.csv:2:v: there is no node "z" in `)
-	_, err = Open(t.Context(), []string{writeText(t, "x.fasta", ">x\nACD\n>y\nACD\n")}, Options{})
-	wantError(t, err, "it is an alignment of sequences, which is not read; learn its couplings by")
+	refuses(t, writeText(t, "x.fasta", ">x\nACD\n>y\nACD\n"), Options{},
+		"it is an alignment of sequences, which is not read; learn its couplings by")
+	table := writeText(t, "s.csv", "a,b\n0,1\n1,0\n")
+	for _, other := range []string{"a,b\n2,2\n1,1\n", "a,c\n0,0\n1,1\n", "u,v\na,b\nb,c\n"} {
+		_, err = Open(t.Context(), []string{table, writeText(t, "t.csv", other)}, Options{Untied: true})
+		wantError(t, err, "t.csv:columns: they, or their states, are not those of ")
+	}
+	refuses(t, table, Options{Untied: true, SampleWeights: "w"}, `"w" is no column of`)
 	o := ising
-	o.SampleWeights = "w"
-	_, err = Open(t.Context(), []string{writeText(t, "s.csv", "a,b\n0,1\n1,0\n")}, o)
-	wantError(t, err, `"w" is no column of`)
-	o.SampleWeights = ""
 	o.Lattice = "1x2"
 	_, err = FromArrays(Manifest{}, o, &Arrays{Edges: [][2]int32{{0, 1}}, Labels: [][]int32{{0, 1}}})
 	wantError(t, err, "Lattice: ", "it is for tables of samples")
-	_, err = Open(t.Context(), []string{writeText(t, "s.csv", "a,b\n0,1\n1,0\n")}, Options{SampleWeights: "w"})
-	wantError(t, err, "SampleWeights: ", "it is for samples: give ", "Untied")
+	refuses(t, table, Options{SampleWeights: "w"}, "SampleWeights: ", "it is for samples: give ", "Untied")
 	for _, o.Lattice = range []string{"1x3", "1x2:periodic", "1x2x1", "-1x-2", "1x2:torus",
 		"3x6148914691236517206"} { // whose product overflows to 2
-		_, err = Open(t.Context(), []string{writeText(t, "s.csv", "a,b\n0,1\n1,0\n")}, o)
-		wantError(t, err, "Lattice: ", "with a node for each of 2 columns")
+		refuses(t, table, o, "Lattice: ", "with a node for each of 2 columns")
 	}
 }
 

@@ -119,7 +119,7 @@ func (in *npzInstance) means(array, weights string, count, size int) []numeric.M
 func (in *npzInstance) compare(e int, n int32, said, mean []float64) {
 	for x, p := range said {
 		want, allowed, of := mean[x], roundedMeans, in.statistics.edges[e].Of
-		if of != 1 {
+		if of != 1 || in.arrays[edgeWeightsArray].Shape != nil {
 			allowed += surprising * math.Sqrt(max(want*(1-want), 1/of)/of)
 		}
 		if in.statistics.apart = max(in.statistics.apart, math.Abs(p-want)); !(math.Abs(p-want) <= allowed) {

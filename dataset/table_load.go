@@ -259,14 +259,14 @@ func (l *tableLoader) chooseSchema() {
 // learnSchema makes schema and recipe of what the tables have.
 func (l *tableLoader) learnSchema() {
 	s, r, first := &l.set.Schema, &l.set.Recipe, l.graphs[0].nodes.File
-	*r = Recipe{Kind: KindGraph, Hops: l.o.Hops, Bias: !l.o.NoBias, Sorted: true, Sheets: l.rules,
+	*r = Recipe{Kind: kindGraph, Hops: l.o.Hops, Bias: !l.o.NoBias, Sorted: true, Sheets: l.rules,
 		FeatureDim: sizeOfColumns(l.rules.Nodes), States: l.statesOf(&l.labels, first)}
 	if len(l.problems) > 0 {
 		return
 	}
 	s.NodeTypes = []crf.NodeType{{Name: "node", States: r.States, Features: r.nodeDim()}}
 	if slices.ContainsFunc(l.graphs, func(g *tableGraph) bool { return g.topology.NumEdges() > 0 }) {
-		names := append(namesOfColumns(l.rules.Edges), FormConstant)
+		names := append(namesOfColumns(l.rules.Edges), formConstant)
 		s.EdgeTypes = []crf.EdgeType{{Name: "edge", Features: len(names), FeatureNames: names}}
 	}
 	if l.checkWeights(); len(l.problems) > 0 {

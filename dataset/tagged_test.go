@@ -229,7 +229,7 @@ func TestTextForbidden(t *testing.T) {
 func TestTextByContent(t *testing.T) {
 	const text = "x\tA\ny\tB\n\ny\tB\n"
 	for name, want := range map[string]string{"eng.testa": text, "a.iob2": text, "a.CONLL": text, "a.tsv": text + "\n" + text, "a.ner": "# id 1\nx A\n\n# id 2\ny B\n"} {
-		if set := mustOpen(t, writeFiles(t, map[string]string{name: want})+"/"+name, Options{}); set.Recipe.Kind != KindText {
+		if set := mustOpen(t, writeFiles(t, map[string]string{name: want})+"/"+name, Options{}); set.Recipe.Kind != kindText {
 			t.Errorf("%s is of the kind %s", name, set.Recipe.Kind)
 		}
 	}
@@ -241,7 +241,7 @@ func TestTextByContent(t *testing.T) {
 	// Tables that are called so may have empty lines.
 	folder := writeFiles(t, map[string]string{"a.nodes.tsv": "id\tlabel\nann\tA\n\nbob\tB\n\n", "a.edges.tsv": "u\tv\nann\tbob\n\nbob\tann\n"})
 	set, err := Open(t.Context(), []string{folder + "/a.nodes.tsv", folder + "/a.edges.tsv"}, Options{})
-	if err != nil || set.Recipe.Kind != KindGraph || set.Instances[0].Graph.NumNodes() != 2 {
+	if err != nil || set.Recipe.Kind != kindGraph || set.Instances[0].Graph.NumNodes() != 2 {
 		t.Errorf("tables with empty lines: %v", err)
 	}
 }
@@ -280,7 +280,7 @@ func FuzzText(f *testing.F) {
 	f.Add([]byte("Ann A\nis B\nAnn A\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		path := writeFiles(t, map[string]string{"x": string(data)}) + "/x"
-		set, err := Open(t.Context(), []string{path}, Options{Kind: KindText})
+		set, err := Open(t.Context(), []string{path}, Options{Kind: kindText})
 		if err != nil {
 			return
 		}

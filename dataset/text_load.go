@@ -338,13 +338,13 @@ func (l *textLoader) chooseSchema(states []string) {
 		l.compareNames()
 		return
 	}
-	l.set.Recipe = Recipe{Kind: KindText, Bias: l.bias(), States: states, FeatureDim: len(l.names), Text: l.rules}
+	l.set.Recipe = Recipe{Kind: kindText, Bias: l.bias(), States: states, FeatureDim: len(l.names), Text: l.rules}
 	if l.bias() {
 		l.names = append(l.names, biasName)
 	}
 	s := &l.set.Schema
 	s.NodeTypes = []crf.NodeType{{Name: "token", States: states, Features: len(l.names), FeatureNames: l.names}}
-	s.EdgeTypes = []crf.EdgeType{{Name: "next", Features: 1, FeatureNames: []string{FormConstant}}}
+	s.EdgeTypes = []crf.EdgeType{{Name: "next", Features: 1, FeatureNames: []string{formConstant}}}
 	l.completeSchema()
 }
 

@@ -58,7 +58,7 @@ func TestManifestRoundTrip(t *testing.T) {
 		EdgeTypes: []ManifestType{{Name: "in", U: "pixel", V: "region"}, {Name: "next"}},
 	}
 	folder := t.TempDir()
-	oracle.OK(t, WriteManifest(folder, want))
+	oracle.OK(t, want.Write(folder))
 	written, _, err := readSource(filepath.Join(folder, ManifestName), "", fileio.Text, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +72,7 @@ func TestManifestRoundTrip(t *testing.T) {
 	if err != nil || got.NodeTypes[0].Name != "pixel" || len(got.NodeTypes[1].States) != 3 || len(got.States) != 2 || got.EdgeTypes[0].Name != "next" {
 		t.Errorf("%+v (%v)", got, err)
 	}
-	if err := WriteManifest(folder, Manifest{EdgeBins: -1}); err == nil {
+	if err := (&Manifest{EdgeBins: -1}).Write(folder); err == nil {
 		t.Error("a manifest that cannot be read was written")
 	}
 }
@@ -125,13 +125,13 @@ func FuzzManifest(f *testing.F) {
 func TestDetect(t *testing.T) {
 	both := writeFiles(t, map[string]string{"a.npz": "", "x.nodes.tsv": "", "images/1.jpg": "", "empty/x.csv": ""})
 	for _, c := range []struct{ path, kind, want, err string }{
-		{"a.npz", "", KindNPZ, ""},
-		{"x.nodes.tsv", "", KindGraph, ""},
-		{"x", "", KindGraph, ""},
-		{"", KindImages, KindImages, ""},
-		{"", KindGraph, KindGraph, ""},
+		{"a.npz", "", kindNPZ, ""},
+		{"x.nodes.tsv", "", kindGraph, ""},
+		{"x", "", kindGraph, ""},
+		{"", kindImages, kindImages, ""},
+		{"", kindGraph, kindGraph, ""},
 		{"", "", "", "kinds npz and images and graph, such as "},
-		{"a.npz", KindGraph, "", "a.npz is npz data, not graph"},
+		{"a.npz", kindGraph, "", "a.npz is npz data, not graph"},
 		{"empty", "", "", "x.csv looks like a table, and has no name by which a folder is read"},
 		{"none", "", "", "no such file"},
 		{"a.npz", "grap", "", `did you mean "graph"?`},
@@ -148,7 +148,7 @@ func TestDetect(t *testing.T) {
 	_, err := Open(t.Context(), nil, Options{})
 	wantError(t, err, "no data are given")
 	// The model says which of several kinds a folder is read as.
-	refuses(t, both, Options{Recipe: &Recipe{Kind: KindGraph, Sheets: &sheetRecipe{}}, Schema: &crf.Schema{}}, "schema: no node type")
+	refuses(t, both, Options{Recipe: &Recipe{Kind: kindGraph, Sheets: &sheetRecipe{}}, Schema: &crf.Schema{}}, "schema: no node type")
 	if _, err := Open(t.Context(), []string{filepath.Join(both, "none")}, Options{}); !os.IsNotExist(err) {
 		t.Errorf("error is %v, want the disk's", err)
 	}

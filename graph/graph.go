@@ -124,6 +124,15 @@ func (g *Graph) V(e int32) int32 { return g.v[e] }
 // Ends returns the two slices of first and second ends, indexed by edge. They must not be changed.
 func (g *Graph) Ends() (u, v []int32) { return g.u, g.v }
 
+// Pairs returns the ends of every edge, as a list of its own.
+func (g *Graph) Pairs() [][2]int32 {
+	pairs := make([][2]int32, len(g.u))
+	for e := range pairs {
+		pairs[e] = [2]int32{g.u[e], g.v[e]}
+	}
+	return pairs
+}
+
 // Degree returns the number of edges at node s.
 func (g *Graph) Degree(s int32) int { return int(g.start[s+1] - g.start[s]) }
 

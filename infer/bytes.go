@@ -100,11 +100,8 @@ func (o *SampleOptions) check(z *sizes, chains int) error {
 	if err := o.validate(int(z.nodes)); err != nil {
 		return err
 	}
-	width := 1.0 // bytes of a state that was drawn
-	if z.mostStates > 1<<8 {
-		width = 4
-	}
-	draws, network := float64(o.Draws)*(width*z.nodes+double), z.network()+double*z.states
+	const width, row = 4.0, 32.0 // bytes of a state that was drawn, and of what keeps those of a draw
+	draws, network := float64(o.Draws)*(width*z.nodes+row), z.network()+double*z.states
 	together := double * float64(chains) * (z.nodes/2 + float64(z.mostStates)) // a state and scratch each
 	reason := z.reason()
 	if draws > network {

@@ -44,7 +44,7 @@ const leastDraws = 4
 
 // diagnose judges draws, of which chain k has those from first[k] to first[k+1], of nodes that are variables of a
 // network; the others are observed.
-func diagnose(ctx context.Context, draws *drawStore, c *mrf.Conditioned, first []int, threads int) (*Diagnosis, error) {
+func diagnose(ctx context.Context, draws [][]int32, c *mrf.Conditioned, first []int, threads int) (*Diagnosis, error) {
 	unknown, n := slices.Repeat([]float64{math.NaN()}, len(c.Observed)), len(c.Variable)
 	d := &Diagnosis{RHat: unknown, ESS: slices.Clone(unknown), WorstRHat: -1, WorstESS: -1, MaxRHat: math.NaN(),
 		MinESS: math.NaN()}
@@ -77,7 +77,7 @@ func diagnose(ctx context.Context, draws *drawStore, c *mrf.Conditioned, first [
 
 // nodeJudge judges a node.
 type nodeJudge struct {
-	draws  *drawStore
+	draws  [][]int32
 	start  []int     // [sequences] first draw of each half of a chain
 	length int       // draws of a half
 	states [][]int32 // [sequences][length] of the node at hand
@@ -85,7 +85,7 @@ type nodeJudge struct {
 	centred [][]float64
 }
 
-func newNodeJudge(draws *drawStore, first []int, length int) *nodeJudge {
+func newNodeJudge(draws [][]int32, first []int, length int) *nodeJudge {
 	j := &nodeJudge{draws: draws, length: length / 2}
 	for k := range len(first) - 1 {
 		// Where the number is odd, the one in the middle is left out.
@@ -103,7 +103,7 @@ func (j *nodeJudge) node(s, card int, enough bool) (rhat, ess float64, constant 
 	seen, different := make([]bool, card), 0
 	for q, start := range j.start {
 		for i := range j.length {
-			state := j.draws.of(start+i, s)
+			state := j.draws[start+i][s]
 			if j.states[q][i] = state; !seen[state] {
 				seen[state] = true
 				different++

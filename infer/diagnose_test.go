@@ -3,6 +3,7 @@ package infer
 import (
 	"context"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/blockbp/blockbp/mrf"
@@ -30,10 +31,10 @@ func TestDiagnosisAsElsewhere(t *testing.T) {
 	} {
 		length := len(c.chains[0])
 		first := divide(length*len(c.chains), len(c.chains))
-		draws := newDrawStore(length*len(c.chains), []int32{4})
+		draws := make([][]int32, length*len(c.chains))
 		for k, text := range c.chains {
 			for i, state := range text {
-				draws.put(first[k]+i, []int32{int32(state - '0')})
+				draws[first[k]+i] = []int32{int32(state - '0')}
 			}
 		}
 		j := newNodeJudge(draws, first, length)
@@ -49,10 +50,7 @@ func TestDiagnosisAsElsewhere(t *testing.T) {
 
 // TestDiagnosisOfLittle: chains that stand still apart, and too few draws.
 func TestDiagnosisOfLittle(t *testing.T) {
-	draws := newDrawStore(20, []int32{2})
-	for i := range 10 {
-		draws.put(i, []int32{1})
-	}
+	draws := slices.Concat(slices.Repeat([][]int32{{1}}, 10), slices.Repeat([][]int32{{0}}, 10))
 	alone := must((&mrf.Network{Card: []int{2}}).Condition(nil))
 	d := must(diagnose(context.Background(), draws, alone, []int{0, 10, 20}, 1))
 	if !math.IsInf(d.MaxRHat, 1) || d.good(10, 0) || d.Constant != 0 {

@@ -50,14 +50,11 @@ var (
 // look the same to an iteration, stays what it is.
 func explain(err error, p *mrf.Pairwise) error {
 	var numerical *bp.NumericalError
-	if errors.As(err, &numerical) && contradicts(p) {
+	if errors.As(err, &numerical) && !gibbs.New(p).Propagate() {
 		return zeroAt(err)
 	}
 	return err
 }
-
-// contradicts reports whether the hard zeros prove that every joint state has probability zero.
-func contradicts(p *mrf.Pairwise) bool { return !gibbs.New(p).Propagate() }
 
 // tooLarge says that a value of log Z is not finite.
 func tooLarge(logZ float64) error {

@@ -128,7 +128,7 @@ func (p *Predictor) logZ(
 	upper := facts.Certified && facts.Bound == counting.Upper // a dual value bounds at any messages
 	if !upper && facts.Bound != counting.None && r.outcome.Residual > provenTolerance {
 		var err error
-		limits := bp.Limits{Tolerance: provenTolerance, MaxSweeps: p.Limits.resolved().MaxSweeps, Accelerated: true}
+		limits := bp.Limits{Tolerance: provenTolerance, MaxSweeps: p.Limits.Resolved().MaxSweeps, Accelerated: true}
 		if r.outcome, err = p.workspace.Iterate(ctx, r.net, r.state, r.block, limits); err != nil {
 			return 0, counting.None, err
 		}

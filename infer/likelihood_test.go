@@ -54,11 +54,11 @@ func TestLikelihood(t *testing.T) {
 	}
 	rough := Limits{Tolerance: 1, MaxSweeps: 1} // bounds hold at any messages
 	setups := []setup{
-		{loopy, square, convex, false, DefaultLimits, false}, {loopy, square, convex, false, rough, false},
-		{loopy, square, trw, false, DefaultLimits, false}, {loopy, square, nil, true, DefaultLimits, true},
+		{loopy, square, convex, false, Limits{}, false}, {loopy, square, convex, false, rough, false},
+		{loopy, square, trw, false, Limits{}, false}, {loopy, square, nil, true, Limits{}, true},
 	}
 	for _, in := range trees {
-		setups = append(setups, setup{model, in, bethe, true, DefaultLimits, false}, setup{model, in.WithoutEdges(), convex, true, DefaultLimits, false})
+		setups = append(setups, setup{model, in, bethe, true, Limits{}, false}, setup{model, in.WithoutEdges(), convex, true, Limits{}, false})
 	}
 	for n, test := range setups {
 		nodes := test.in.Graph.NumNodes()

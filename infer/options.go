@@ -65,22 +65,23 @@ func checkThreads(threads int) error {
 type Limits struct {
 	// Tolerance is what a sweep may still change where the iteration has converged: of belief propagation the largest
 	// change of a log-message or log-belief, of TRW-S the share of its size by which the bound must rise in 20 sweeps to
-	// go on. 0: that of DefaultLimits, of TRW-S 1e-9. Below 0 an iteration ends by MaxSweeps alone.
+	// go on. 0: 1e-10, of TRW-S 1e-9. Below 0 an iteration ends by MaxSweeps alone.
 	Tolerance float64
-	// MaxSweeps bounds the sweeps over the network; 0: that of DefaultLimits, of TRW-S
-	// 4000. Below 0 no sweep is made, but one by TRW-S.
+	// MaxSweeps bounds the sweeps over the network; 0: 10,000, of TRW-S 4000. Below 0 no sweep is made, but one by TRW-S.
 	MaxSweeps int
 
 	threads int // of sweeps over a large network; 0: 1
 }
 
-// DefaultLimits are those of all methods but TRW-S. Zero fields of Limits stand for them.
-var DefaultLimits = Limits{Tolerance: 1e-10, MaxSweeps: 10000}
+// Resolved returns the limits with the defaults of all methods but TRW-S in the place of zeros.
+func (l Limits) Resolved() Limits {
+	l.Tolerance, l.MaxSweeps = cmp.Or(l.Tolerance, 1e-10), cmp.Or(l.MaxSweeps, 10000)
+	return l
+}
 
-// resolved are the limits with their defaults.
-func (l Limits) resolved() bp.Limits {
-	return bp.Limits{Tolerance: cmp.Or(l.Tolerance, DefaultLimits.Tolerance),
-		MaxSweeps: cmp.Or(l.MaxSweeps, DefaultLimits.MaxSweeps), Accelerated: true}
+func (l Limits) accelerated() bp.Limits {
+	l = l.Resolved()
+	return bp.Limits{Tolerance: l.Tolerance, MaxSweeps: l.MaxSweeps, Accelerated: true}
 }
 
 // Outcome tells how an iteration ended.

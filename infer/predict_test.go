@@ -64,7 +64,7 @@ func bethe(g *graph.Graph) (*counting.Numbers, error) { return counting.Bethe(g)
 func TestPredict(t *testing.T) {
 	model, all := instances(t)
 	loopy, square := gridModel(t, 3, 3, 2)
-	p := &Predictor{Model: model, Counting: bethe, Limits: DefaultLimits}
+	p := &Predictor{Model: model, Counting: bethe}
 	for _, c := range []struct {
 		p   *Predictor
 		all []*crf.Instance
@@ -120,7 +120,7 @@ func TestPredictJoint(t *testing.T) {
 		for i := range model.Weights {
 			model.Weights[i] = rng.NormFloat64()
 		}
-		p := &Predictor{Model: model, Counting: bethe, Limits: DefaultLimits}
+		p := &Predictor{Model: model, Counting: bethe}
 		for i, in := range all {
 			var clamp []int32
 			evidence := map[int]int{}
@@ -152,13 +152,31 @@ func TestPredictJoint(t *testing.T) {
 	}
 }
 
+// TestPredictorInTurn: of a large picture, what a predictor inferred before with other settings changes no bit.
+func TestPredictorInTurn(t *testing.T) {
+	g := must(graph.Grid(128, 128, graph.GridOptions{}))
+	model := must(crf.NewModel(crf.Homogeneous(crf.NumberedStates(2), 1, 1)))
+	copy(model.Weights, []float64{0, 0.1, 1, 0, 0, 1})
+	in := must(crf.NewInstance(&model.Schema, crf.InstanceSpec{Graph: g,
+		NodeFeat: []crf.Features{crf.Constant(g.NumNodes(), 1)}, EdgeFeat: []crf.Features{crf.Constant(g.NumEdges(), 1)}}))
+	kept := &Predictor{Model: model}
+	for i, c := range []Predictor{{Truncated: 2}, {}, {Counting: bethe}, {}, {Truncated: 2}} {
+		c.Model, c.Limits.MaxSweeps = model, 3
+		kept.Counting, kept.Limits, kept.Truncated = c.Counting, c.Limits, c.Truncated
+		got, want := must(kept.Predict(t.Context(), in, nil)), must(c.Predict(t.Context(), in, nil))
+		if !slices.Equal(got.Node, want.Node) {
+			t.Errorf("%d: beliefs are not those of a new predictor", i)
+		}
+	}
+}
+
 // TestLabelsOfTies: the smaller state wins.
 func TestLabelsOfTies(t *testing.T) {
 	model := must(crf.NewModel(crf.Homogeneous(crf.NumberedStates(3), 1, 0)))
 	copy(model.Weights, []float64{0, 1, 1})
-	in := must(crf.NewInstance(&model.Schema, crf.InstanceSpec{Graph: must(gen.Chain(1)), NodeFeat: []crf.Features{crf.Constant(1, 1)}, EdgeFeat: []crf.Features{{}}}))
-	p := &Predictor{Model: model, Counting: bethe, Limits: DefaultLimits}
-	if b := must(p.Predict(context.Background(), in, nil)); b.Labels[0] != 1 {
+	in := must(crf.NewInstance(&model.Schema, crf.InstanceSpec{Graph: must(gen.Chain(1)),
+		NodeFeat: []crf.Features{crf.Constant(1, 1)}, EdgeFeat: []crf.Features{{}}}))
+	if b := must((&Predictor{Model: model}).Predict(t.Context(), in, nil)); b.Labels[0] != 1 {
 		t.Errorf("label %d of belief %v", b.Labels[0], b.Node)
 	}
 }
@@ -166,7 +184,7 @@ func TestLabelsOfTies(t *testing.T) {
 func TestPredictErrors(t *testing.T) {
 	model, all := instances(t)
 	in, broken := all[0], errors.New("broken")
-	p := &Predictor{Model: model, Counting: bethe, Limits: DefaultLimits}
+	p := &Predictor{Model: model, Counting: bethe}
 	for name, clamp := range map[string][]int32{"too short": {0}, "state does not exist": {2, -1, -1, -1, -1, -1, -1}} {
 		if _, err := p.Predict(context.Background(), in, clamp); err == nil {
 			t.Errorf("clamp %s: accepted", name)

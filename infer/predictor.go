@@ -37,7 +37,7 @@ type Predictor struct {
 	Model *crf.Model
 	// Counting makes the counting numbers of each graph; nil: counting.Convex.
 	Counting counting.Func
-	// Limits of belief propagation; zero fields: those of DefaultLimits.
+	// Limits of belief propagation; zeros: the defaults.
 	Limits Limits
 	// Settled, above 0, ends belief propagation also where beliefs are settled: as far as the
 	// changes of the last sweeps tell, none changes by more than that in all that could
@@ -131,11 +131,11 @@ func (p *Predictor) infer(ctx context.Context, in *crf.Instance, clamp []int32) 
 	if err != nil {
 		return nil, err
 	}
-	if p.whole == nil || p.whole.Graph != in.Graph { // pictures of one size share a graph
-		if numbers.Facts.Dual && p.Truncated == 0 && in.Graph.NumNodes() >= bp.ManyNodes {
-			p.whole = partition.Coloured(in.Graph) // where sweeps have momentum the order does not matter
-		} else {
-			p.whole = partition.Whole(in.Graph)
+	// Where sweeps have momentum the order does not matter. Pictures of one size share a graph.
+	coloured := numbers.Facts.Dual && p.Truncated == 0 && in.Graph.NumNodes() >= bp.ManyNodes
+	if p.whole == nil || p.whole.Graph != in.Graph || p.whole.Coloured != coloured {
+		if p.whole = partition.Whole(in.Graph); coloured {
+			p.whole = partition.Coloured(in.Graph)
 		}
 	}
 	whole := p.whole
@@ -153,7 +153,7 @@ func (p *Predictor) infer(ctx context.Context, in *crf.Instance, clamp []int32) 
 	}
 	p.state.Fit(net)
 	r := &inferred{net: net, state: &p.state, block: block}
-	limits := p.Limits.resolved()
+	limits := p.Limits.accelerated()
 	if p.Truncated > 0 {
 		r.outcome.Sweeps = p.Truncated
 		r.outcome.Residual, err = p.workspace.Trace(ctx, net, r.state, block, p.Truncated, nil)
@@ -221,19 +221,9 @@ func (r *inferred) collect() *Beliefs {
 	}
 	b.Labels = make([]int32, len(b.NodeAt)-1)
 	for s := range b.Labels {
-		b.Labels[s] = largest(b.Of(s))
+		b.Labels[s] = int32(max(0, slices.Index(b.Of(s), slices.Max(b.Of(s)))))
 	}
 	return b
-}
-
-func largest(belief []float64) int32 {
-	best, state := math.Inf(-1), 0
-	for i, x := range belief {
-		if x > best {
-			best, state = x, i
-		}
-	}
-	return int32(state)
 }
 
 // temper raises the beliefs of every node to the power 1/temperature, and normalises them. Order

@@ -52,7 +52,7 @@ func propagate(
 		return nil, explain(err, p)
 	}
 	r.workspace.Threads = limits.threads
-	outcome, err := r.workspace.Iterate(ctx, net, r.state, r.block, limits.resolved())
+	outcome, err := r.workspace.Iterate(ctx, net, r.state, r.block, limits.accelerated())
 	if err != nil {
 		return nil, explain(err, p)
 	}

@@ -54,7 +54,7 @@ func (o SampleOptions) withDefaults() SampleOptions {
 // mixedSeed is the seed of one part.
 func (o *SampleOptions) mixedSeed() uint64 { return mix(o.Seed + mix(o.Part)) }
 
-// maxDrawnStates bounds draws times nodes: they are kept in memory, in a byte or in four each.
+// maxDrawnStates bounds draws times nodes, which are kept in memory.
 const maxDrawnStates = 1 << 31
 
 // validate names the first option that cannot be used, defaults included.
@@ -98,7 +98,7 @@ type Samples struct {
 	// LogZ is the log-partition function, which exact sampling knows; else NaN.
 	LogZ float64
 
-	draws *drawStore // of the variables without evidence
+	drawn [][]int32 // [draws][variables without evidence]
 	given *mrf.Conditioned
 }
 
@@ -111,7 +111,7 @@ func (s *Samples) Draw(x []int32, i int) {
 		x[v] = int32(state)
 	}
 	for k, v := range s.given.Variable {
-		x[v] = s.draws.of(i, k)
+		x[v] = s.drawn[i][k]
 	}
 }
 
@@ -157,10 +157,9 @@ func sampleExactly(ctx context.Context, n *mrf.Network, options *SampleOptions) 
 	if err != nil {
 		return nil, err
 	}
-	z, card := &sizes{}, make([]int32, len(given.Network.Card))
-	for v, k := range given.Network.Card {
+	z := &sizes{}
+	for _, k := range given.Network.Card {
 		z.addNode(k)
-		card[v] = int32(k)
 	}
 	if err := options.check(z, 0); err != nil {
 		return nil, err
@@ -179,14 +178,13 @@ func sampleExactly(ctx context.Context, n *mrf.Network, options *SampleOptions) 
 	count := options.Draws
 	s := &Samples{
 		Method: Exact, Chain: make([]int32, count), Sweep: make([]int32, count), Converged: true, LogZ: f.LogZ,
-		draws: newDrawStore(count, card), given: given,
+		drawn: make([][]int32, count), given: given,
 	}
 	seed := options.mixedSeed()
 	done := options.progress(count)
 	err = parallel.Each(ctx, count, options.Threads, func(i int) {
-		x := make([]int32, len(card))
-		f.Draw(x, stream(seed, uint64(i), 0))
-		s.draws.put(i, x)
+		s.drawn[i] = make([]int32, len(given.Variable))
+		f.Draw(s.drawn[i], stream(seed, uint64(i), 0))
 		done()
 	})
 	if err != nil {
@@ -216,7 +214,7 @@ func sampleChains(ctx context.Context, n *mrf.Network, options *SampleOptions) (
 	}
 	s := &Samples{
 		Method: Gibbs, Chains: options.Chains, BurnIn: options.BurnIn, Thin: options.Thin,
-		LogZ: math.NaN(), draws: newDrawStore(options.Draws, r.pairwise.Card), given: r.conditioned,
+		LogZ: math.NaN(), drawn: make([][]int32, options.Draws), given: r.conditioned,
 	}
 	first := divide(options.Draws, options.Chains)
 	for k := range options.Chains {
@@ -232,13 +230,13 @@ func sampleChains(ctx context.Context, n *mrf.Network, options *SampleOptions) (
 			if !chain.sweeps(ctx, options.Thin, done) {
 				return
 			}
-			s.draws.put(i, chain.x)
+			s.drawn[i] = slices.Clone(chain.x)
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
-	d, err := diagnose(ctx, s.draws, r.conditioned, first, options.Threads)
+	d, err := diagnose(ctx, s.drawn, r.conditioned, first, options.Threads)
 	if err != nil {
 		return nil, err
 	}
@@ -250,12 +248,8 @@ func sampleChains(ctx context.Context, n *mrf.Network, options *SampleOptions) (
 
 // divide shares out n draws among chains: chain k has those from first[k] to first[k+1].
 func divide(n, chains int) (first []int) {
-	first = make([]int, chains+1)
-	for k := range chains {
-		first[k+1] = first[k] + n/chains
-		if k < n%chains {
-			first[k+1]++
-		}
+	for k := range chains + 1 {
+		first = append(first, k*(n/chains)+min(k, n%chains))
 	}
 	return first
 }
@@ -270,42 +264,4 @@ func (c *chain) sweeps(ctx context.Context, n int, done func()) bool {
 		done()
 	}
 	return true
-}
-
-// drawStore keeps joint states, in a byte each where all nodes have at most 256 states.
-type drawStore struct {
-	nodes  int
-	narrow []uint8 // [draws*nodes], or else
-	wide   []int32
-}
-
-// newDrawStore makes room for draws of nodes with these numbers of states.
-func newDrawStore(draws int, card []int32) *drawStore {
-	d := &drawStore{nodes: len(card)}
-	if slices.ContainsFunc(card, func(k int32) bool { return k > 1<<8 }) {
-		d.wide = make([]int32, draws*d.nodes)
-	} else {
-		d.narrow = make([]uint8, draws*d.nodes)
-	}
-	return d
-}
-
-// put keeps x as a draw.
-func (d *drawStore) put(draw int, x []int32) {
-	if d.wide != nil {
-		copy(d.wide[draw*d.nodes:], x)
-		return
-	}
-	row := d.narrow[draw*d.nodes:][:d.nodes]
-	for s, state := range x {
-		row[s] = uint8(state)
-	}
-}
-
-// of returns the state of node s in a draw.
-func (d *drawStore) of(draw, s int) int32 {
-	if d.wide != nil {
-		return d.wide[draw*d.nodes+s]
-	}
-	return int32(d.narrow[draw*d.nodes+s])
 }

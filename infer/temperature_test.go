@@ -15,8 +15,8 @@ import (
 func TestTemperature(t *testing.T) {
 	model, all := instances(t)
 	for _, temperature := range []float64{0, 0.05, 0.5, 1, 3} {
-		plain := &Predictor{Model: model, Counting: bethe, Limits: DefaultLimits}
-		p := &Predictor{Model: model, Counting: bethe, Limits: DefaultLimits, Temperature: temperature}
+		plain := &Predictor{Model: model, Counting: bethe}
+		p := &Predictor{Model: model, Counting: bethe, Temperature: temperature}
 		for i, in := range all {
 			held := slices.Repeat([]int32{crf.Unobserved}, in.Graph.NumNodes())
 			held[0] = 1

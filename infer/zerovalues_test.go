@@ -28,7 +28,7 @@ func TestZeroPredictor(t *testing.T) {
 		exact := must((&Predictor{Model: model, Counting: bethe}).Predict(context.Background(), in, nil))
 		convex := func(g *Predictor) *Beliefs { return must(g.Predict(context.Background(), in, nil)) }
 		zero := convex(&Predictor{Model: model})
-		named := convex(&Predictor{Model: model, Counting: must(counting.Parse(t.Context(), "convex", 1)), Limits: DefaultLimits})
+		named := convex(&Predictor{Model: model, Counting: must(counting.Parse(t.Context(), "convex", 1))})
 		if !exact.Converged || !zero.Converged || zero.Sweeps < 2 || !slices.Equal(zero.Node, named.Node) {
 			t.Errorf("instance %d: %+v, with defaults named %+v", i, zero.Outcome, named.Outcome)
 		}
@@ -72,7 +72,7 @@ func TestZeroOptions(t *testing.T) {
 		left, _ := oracle.NetworkMarginals(c.Network)
 		truth := c.Marginals(left)
 		named := must(Marginals(context.Background(), n, Options{
-			Method: Propagation, Evidence: evidence, Counting: must(counting.Parse(t.Context(), "trw", 0)), Limits: DefaultLimits,
+			Method: Propagation, Evidence: evidence, Counting: must(counting.Parse(t.Context(), "trw", 0)),
 		}))
 		for method, tolerance := range map[Method]float64{"": 1e-12, Propagation: 1e-15, Exact: 1e-12} {
 			o := Options{Method: method, Evidence: evidence}

@@ -34,9 +34,8 @@ import (
 func (l *learner) entropyAt() int { return l.stride - 1 }
 func (l *learner) boundAt() int   { return l.stride - 2 }
 
-// entropy and boundPart are the sums of these over all contributions.
-func (l *learner) entropy() float64   { return l.moments[len(l.moments)-1] }
-func (l *learner) boundPart() float64 { return l.moments[len(l.moments)-2] }
+// entropy is the sum of the former over all contributions.
+func (l *learner) entropy() float64 { return l.moments[len(l.moments)-1] }
 
 // referenceLabels returns the labelling y of an instance: the first sample without hidden labels, or else the first
 // with its hidden labels taken for state 0, which does where nothing is forbidden; nil where there is none.
@@ -72,7 +71,7 @@ func (l *learner) splitAtOnce(u *unit, block int) bool {
 // consistent beliefs for the gradient.
 func (l *learner) upperBound() (float64, error) {
 	theta := l.model.Weights
-	value := l.problem.L2/2*simd.Dot(theta, theta) + l.boundPart()
+	value := l.problem.L2/2*simd.Dot(theta, theta) + l.moments[len(l.moments)-2] // and the sum of the latter
 	if &l.reference[0] != &l.data[0] {
 		for i, x := range theta {
 			value += x * (l.reference[i] - l.data[i])

@@ -19,13 +19,6 @@ type Cut struct {
 	Rows, Cols int
 }
 
-// ParseCut reads a cut as users give it: blocks is "", a number, or ROWSxCOLS tiles;
-// kind is a kind or "auto". The error begins with the name of the option at fault.
-func ParseCut(blocks, kind string) (Cut, error) {
-	c, err := cut.Parse(blocks, kind)
-	return Cut(c), err
-}
-
 // Choose puts BBPL in the place of method Auto, and decides whether networks are cut. Only sizes and edges count, and
 // the second-level cache of this machine: no feature, no label and no weight is looked at. reason says in words what
 // decided, "" where another method was asked for: those settings are returned as they are.

@@ -114,8 +114,7 @@ func (l *learner) run(ctx context.Context, started time.Time) (*Result, error) {
 			l.progress.Reason = "interrupted"
 			return l.finish(Interrupted)
 		}
-		if l.worthSaving() && l.settings.team.Number(float64(oneIf(time.Now().After(nextCheckpoint) ||
-			l.settings.checkpointNow()))) > 0 {
+		if l.worthSaving() && l.settings.team.Number(float64(oneIf(time.Now().After(nextCheckpoint)))) > 0 {
 			now := time.Now()
 			if err := l.checkpoint(); err != nil {
 				return nil, err

@@ -32,7 +32,11 @@ var countings = map[string]func(*graph.Graph) (*counting.Numbers, error){
 	"trw":    func(g *graph.Graph) (*counting.Numbers, error) { return counting.SampledTreeReweighted(g, 1) },
 	"bethe":  func(g *graph.Graph) (*counting.Numbers, error) { return counting.Bethe(g), nil },
 	"half": func(g *graph.Graph) (*counting.Numbers, error) {
-		return counting.TreeReweighted(g, slices.Repeat([]float64{0.5}, g.NumEdges()))
+		node := make([]float64, g.NumNodes())
+		for s := range node {
+			node[s] = 1 - float64(g.Degree(int32(s)))/2
+		}
+		return counting.Given("half", node, slices.Repeat([]float64{0.5}, g.NumEdges()))(g)
 	},
 }
 

@@ -20,7 +20,7 @@ const joinedNodes = partition.WindowNodes
 // nothing to join. Small models stay as they are: the exact Hessian takes each network by itself.
 func (p *Problem) joined(s *Settings) *Problem {
 	whole := s.Method != BBPL || s.Assign == nil && s.Cut.Blocks == 1
-	if !whole || s.Method == Truncated || p.ClassWeights != nil || len(p.Data) < 2 ||
+	if !whole || s.Method == Truncated || p.ClassWeights != nil || len(p.Data) < 2 || s.ProofFile != "" ||
 		p.Model.Layout.Size <= linear.MaxDense || p.Model.Layout.UntiedSize > 0 {
 		return p
 	}

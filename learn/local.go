@@ -112,7 +112,7 @@ func (l *localLearner) run(ctx context.Context, started time.Time) (*Result, err
 			}
 			return l.finish()
 		}
-		if now := time.Now(); now.After(nextCheckpoint) || l.settings.checkpointNow() {
+		if now := time.Now(); now.After(nextCheckpoint) {
 			if err := l.checkpoint(); err != nil {
 				return nil, err
 			}

@@ -30,8 +30,6 @@ func (s *Settings) checkpointPause(took time.Duration) time.Duration {
 	return min(max(pausePerSave*took, shortestPause), longestPause)
 }
 
-func (s *Settings) checkpointNow() bool { return s.CheckpointNow != nil && s.CheckpointNow() }
-
 // assumedSaving is how many bytes a second a checkpoint takes, before one was made.
 const assumedSaving = 5e8
 

@@ -2,6 +2,7 @@ package learn
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/internal/partition"
@@ -23,7 +24,7 @@ func (s *State) WriteFile(path string) error { return s.saved.WriteFile(path) }
 
 // writeProof writes Settings.ProofFile: log-messages and log-beliefs are as bp.State has them.
 func (l *learner) writeProof(r *Result) error {
-	if l.settings.ProofFile == "" || !r.Checked {
+	if l.settings.ProofFile == "" || !r.Checked || math.IsNaN(r.Suboptimality) {
 		return nil
 	}
 	var tensors []safetensors.Tensor

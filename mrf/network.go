@@ -71,7 +71,7 @@ func (n *Network) validateFactor(f int, seen []int) error {
 		}
 		seen[v] = f + 1
 	}
-	size, ok := TableSize(n.Card, factor.Scope)
+	size, ok := n.TableSize(factor.Scope)
 	if !ok {
 		return fmt.Errorf("a table over its scope of %d variables would exceed the address space", len(factor.Scope))
 	}
@@ -88,13 +88,13 @@ func (n *Network) validateFactor(f int, seen []int) error {
 
 // TableSize returns the number of joint states of the variables in scope, 1 for an empty scope. ok is false when it
 // does not fit an int. The variables must exist and have at least one state each.
-func TableSize(card, scope []int) (size int, ok bool) {
+func (n *Network) TableSize(scope []int) (size int, ok bool) {
 	size = 1
 	for _, v := range scope {
-		if size > math.MaxInt/card[v] {
+		if size > math.MaxInt/n.Card[v] {
 			return 0, false
 		}
-		size *= card[v]
+		size *= n.Card[v]
 	}
 	return size, true
 }

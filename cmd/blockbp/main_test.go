@@ -133,7 +133,7 @@ func TestProcess(t *testing.T) {
 	if stdout.Len() > 0 || !strings.HasPrefix(stderr.String(), "blockbp: unknown command") {
 		t.Errorf("stdout %q, stderr %q", stdout, stderr)
 	}
-	cmd, stdout, _ = command(t, "infer", "-", "--method", "exact")
+	cmd, stdout, _ = command(t, "infer", "/dev/stdin", "--method", "exact")
 	cmd.Stdin = strings.NewReader("MARKOV\n1\n2\n1\n1 0\n2 0.5 0.5\n")
 	if err := cmd.Run(); err != nil || stdout.String() != "PR\n0\n" {
 		t.Errorf("infer of standard input: %v, stdout %q", err, stdout)

@@ -212,7 +212,7 @@ func TestDualDescends(t *testing.T) {
 					zeros = 0.3
 				}
 				p := oracle.RandomPairwise(rng, g, randomCards(rng, g.NumNodes(), 1, 3), 2, zeros)
-				for _, c := range []*counting.Numbers{counting.Convex(g), counting.Cover(g), dualCounting(rng, g)} {
+				for _, c := range []*counting.Numbers{counting.Convex(g), edgeCover(g), dualCounting(rng, g)} {
 					checkDescent(t, fmt.Sprintf("seed %d, %s", seed, c.Name), rng, p, c)
 				}
 			}

@@ -335,6 +335,10 @@ func compareTables(t fataler, what string, got, want [][]float64, tolerance floa
 	}
 }
 
+func edgeCover(g *graph.Graph) *counting.Numbers {
+	return legal(legal(counting.Parse(context.Background(), "cover", 0)).Of(g))
+}
+
 func constants(n int, x float64) []float64 { return slices.Repeat([]float64{x}, n) }
 
 func stateNames(n int) []string {

@@ -68,9 +68,6 @@ func (w *Workspace) addProx(net *Net, st *State, block *partition.Block) {
 	}
 }
 
-// dropProx takes back what addProx has added.
-func (w *Workspace) dropProx() { copy(w.Potentials.Node, w.free) }
-
 // sweepRho returns what sums of potentials and messages are divided by in a sweep.
 func (w *Workspace) sweepRho(net *Net) []float64 {
 	if net.proximal != nil && !w.noProx {

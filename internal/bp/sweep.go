@@ -54,7 +54,7 @@ func (w *Workspace) beginSweep(net *Net, st *State, block *partition.Block) {
 
 func (w *Workspace) endSweep(net *Net) {
 	if net.proximal != nil && !w.noProx {
-		w.dropProx()
+		copy(w.Potentials.Node, w.free) // takes back what addProx has added
 	}
 }
 

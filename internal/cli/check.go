@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/option"
 )
@@ -58,7 +59,7 @@ func (a *app) check(f *checkFlags, args []string) error {
 			} else {
 				notes = append(notes, m.Notes...)
 			}
-		case dataset.IsNetwork(path):
+		case formats.IsNetwork(path):
 			if _, err := dataset.ReadNetwork(path, f.data.Memory); err != nil {
 				problems = append(problems, err)
 			}
@@ -83,8 +84,7 @@ func (a *app) check(f *checkFlags, args []string) error {
 			notes = append(notes, set.Notes()...)
 		}
 		if set != nil && m == nil {
-			said, err := job.CheckTraining(a.ctx, set, f.data.Memory)
-			if notes = append(notes, said...); err != nil {
+			if err := job.CheckTraining(a.ctx, set, f.data.Memory); err != nil {
 				list = append(list, err)
 			}
 		}

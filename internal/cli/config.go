@@ -2,7 +2,6 @@ package cli
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -71,27 +70,22 @@ func textsOrNil(texts []string) any {
 
 // setOption sets a flag to a value of a run, as one that was asked for. Its error says what it is, and what is wanted.
 func setOption(flag *pflag.Flag, value any) (err error) {
-	list, wantsList := flag.Value.(pflag.SliceValue)
 	items, isList := value.([]any)
 	if !isList {
 		items = []any{value}
-	} else if !wantsList {
-		return fmt.Errorf("a list, want %s", wantedOf(flag))
 	}
 	var texts []string
 	for _, item := range items {
-		if _, table := item.(map[string]any); table {
-			return errors.New("a table, want a value")
-		}
 		texts = append(texts, fmt.Sprint(item))
 	}
-	if isList {
+	text := strings.Join(texts, ", ")
+	if list, wantsList := flag.Value.(pflag.SliceValue); wantsList && isList {
 		err = list.Replace(texts)
 	} else {
-		err = flag.Value.Set(texts[0])
+		err = flag.Value.Set(text)
 	}
 	if err != nil {
-		return fmt.Errorf("%s, want %s", option.Literal(strings.Join(texts, ", ")), wantedOf(flag))
+		return fmt.Errorf("%s, want %s", option.Literal(text), wantedOf(flag))
 	}
 	flag.Changed = true
 	return nil

@@ -97,11 +97,10 @@ func (a *app) openData(paths []string, o dataset.Options) (*dataset.Set, error) 
 // loadModel reads a model, and tells what its file wants said.
 func (a *app) loadModel(path string) (*job.Model, error) {
 	m, err := job.LoadModel(path)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		a.noteAll(m.Notes)
 	}
-	a.noteAll(m.Notes)
-	return m, nil
+	return m, err
 }
 
 // notTraining says what to do with the folder of a training that was given for data, and could not be read as such.

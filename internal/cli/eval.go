@@ -109,14 +109,8 @@ func (a *app) evalModel(f *evalFlags, m *job.Model, args []string) (*job.Scored,
 	if err != nil {
 		return nil, err
 	}
-	e, err := job.NewEvaluation(name, set, instances)
+	e, err := job.NewEvaluation(name, set, instances, f.split, f.data.Observed)
 	if err != nil {
-		return nil, err
-	}
-	if err := e.Restrict(f.split, f.data.Observed); err != nil {
-		return nil, err
-	}
-	if err := e.Check(); err != nil {
 		return nil, err
 	}
 	if err := work.Check(a.ctx, e.Instances, e.Held); err != nil {

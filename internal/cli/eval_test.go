@@ -26,7 +26,7 @@ func TestEvalLikelihood(t *testing.T) {
 		t.Errorf("--likelihood=false: %+v", without)
 	}
 	run(t, "eval", data, "-m", dir, "--tol", "0").wantFailure(t, 2, "--tol 0")
-	run(t, "eval", data, "-m", dir, "--max-sweeps", "0").wantFailure(t, 2, "--max-sweeps 0")
+	run(t, "eval", data, "-m", dir, "--max-sweeps", "0").wantFailure(t, 2, `--max-sweeps "0"`)
 }
 
 // chainData writes chains of two states whose feature tells of them, and whose neighbours

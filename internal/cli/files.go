@@ -134,8 +134,7 @@ type input struct{ option, path, wanted string }
 type files struct {
 	force   bool
 	inputs  []input
-	stdin   fs.FileInfo // of standard input, where that is a file
-	found   []string    // files that were found while reading
+	found   []string // files that were found while reading
 	outputs []written
 	known   []identity // of all that is read; nil until it is asked for
 	held    bool       // the folder of the training is made, or opened, and kept for it
@@ -169,11 +168,6 @@ func (a *app) openFiles(cmd *cobra.Command, args []string) error {
 	})
 	for _, find := range a.declared[cmd] {
 		f.outputs = append(f.outputs, find(args)...)
-	}
-	if file, ok := a.stdin.(*os.File); ok {
-		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
-			f.stdin = info
-		}
 	}
 	a.files = f
 	return f.check()
@@ -226,25 +220,11 @@ func (f *files) checkFile(o written) error {
 	case linkErr != nil:
 		return o.checkParent()
 	case f.force:
-		if err := o.checkOwner(); err != nil {
-			return err
-		}
 		return o.checkParent()
 	case link.Mode()&fs.ModeSymlink != 0 && err != nil:
 		return o.refusef("it is a symbolic link to a file that is not there; choose another, or follow the link with {force}")
 	}
 	return o.refusef("it is there already; choose another, or write over it with {force}")
-}
-
-// checkOwner refuses a file in a folder in which another process is at work, or in one of the folders in that.
-func (o written) checkOwner() error {
-	dir := filepath.Dir(real(o.path))
-	for _, folder := range []string{dir, filepath.Dir(dir)} {
-		if err := runfolder.CheckUnlocked(folder); err != nil {
-			return o.refusef("%v", err)
-		}
-	}
-	return nil
 }
 
 // refusef says why an output may not be.
@@ -313,7 +293,10 @@ func (f *files) checkFolder(o written) error {
 		return o.refusef("the folder is not empty (it holds %q): choose another, remove it, or write over what it holds "+
 			"with {force}", taken.Holds)
 	}
-	root := real(o.path) // a symbolic link is not gone into
+	root := o.path
+	if whole, err := filepath.EvalSymlinks(root); err == nil { // a symbolic link is not gone into
+		root = whole
+	}
 	return filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil // a process is at work there, and has just written it
@@ -343,21 +326,6 @@ func (o written) checkWay() error {
 			return nil
 		}
 	}
-}
-
-// real is a path without symbolic links, as far as it leads to something.
-func real(path string) string {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return path
-	}
-	if whole, err := filepath.EvalSymlinks(path); err == nil {
-		return whole
-	}
-	if dir := filepath.Dir(path); dir != path {
-		return filepath.Join(real(dir), filepath.Base(path))
-	}
-	return path
 }
 
 // readAs says under which other name, if that is another, the command reads the file at
@@ -391,9 +359,6 @@ func (f *files) identities() []identity {
 		inputs = append(inputs, input{path: file})
 	}
 	for _, in := range inputs {
-		if in.path == "-" && f.stdin != nil {
-			f.known = append(f.known, identity{"standard input", f.stdin})
-		}
 		for _, file := range in.files() {
 			if info, err := os.Stat(file); err == nil && !info.IsDir() {
 				f.known = append(f.known, identity{strings.TrimSpace(in.option + " " + file), info})
@@ -405,22 +370,10 @@ func (f *files) identities() []identity {
 
 // files are the file of an input, or those of the training in its folder that verbs read.
 func (in input) files() []string {
-	if !job.IsRunFolder(in.path) {
-		return []string{in.path}
+	if job.IsRunFolder(in.path) {
+		return job.RecordsOf(in.path)
 	}
-	var files []string
-	// A folder that cannot be gone through is read by nobody.
-	root := real(in.path)
-	_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if inside, err := filepath.Rel(root, path); err == nil && job.IsReadOfRun(filepath.ToSlash(inside)) {
-			files = append(files, path)
-		}
-		return nil
-	})
-	return files
+	return []string{in.path}
 }
 
 // output is what an option of the command names to be written, nil where nothing is.

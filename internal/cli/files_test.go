@@ -2,7 +2,6 @@ package cli_test
 
 import (
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -16,13 +15,12 @@ import (
 	"github.com/blockbp/blockbp/internal/cli"
 	arrayfile "github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/oracle"
-	"github.com/blockbp/blockbp/internal/runfolder"
 )
 
 // noPaths are the options that hold texts and name no file; spill names a folder in which nothing is left.
 var noPaths = strings.Fields(`kind states columns observed blocks partition method class-weights
 	counting edges edge-features step order mpi spill early-stop cost decode split
-	task sampler instance scale resume sample-weights lattice loss`)
+	task sampler scale resume sample-weights lattice loss`)
 
 // noPathArguments are the verbs whose arguments are no paths.
 var noPathArguments = strings.Fields("train demo example features generate compare version help serve completion bash zsh fish powershell")
@@ -83,7 +81,7 @@ func things(t *testing.T) (folder string) {
 // overInputs are commands with the file, at $OUT, that they both read and would write.
 var overInputs = []struct{ args, input string }{
 	{"sample tables.npz -o $OUT", "tables.npz"},
-	{"sample data -m run --instance 0 -o $OUT", "data/0.npz"},
+	{"sample data/0.npz -m run -o $OUT", "data/0.npz"},
 	{"infer net.uai -o $OUT", "net.uai"},
 	{"infer net.uai --evidence evidence.uai -o $OUT", "evidence.uai"},
 	{"train data -o $OUT --l2 1", "data/"},
@@ -285,56 +283,20 @@ func TestAnewFollowsNoLink(t *testing.T) {
 	}
 }
 
-// TestLostCheckpoint: a run that was further than its start, by its metrics, does not begin anew without a checkpoint.
-func TestLostCheckpoint(t *testing.T) {
-	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "run")
-	mustRun(t, "train", gridData(t), "-o", dir, "-q", noReport, "--max-iter", "3")
-	for _, name := range []string{"checkpoint", "model.safetensors"} {
-		oracle.OK(t, os.RemoveAll(filepath.Join(dir, name)))
-	}
-	before := readFile(t, dir, "metrics.jsonl")
-	run(t, "train", dir, "--resume", "-q").wantFailure(t, 3, "state.safetensors is missing", "tells of iterations")
-	if readFile(t, dir, "metrics.jsonl") != before {
-		t.Error("metrics were written over")
-	}
-}
-
-// TestStandardInput: a file that standard input is read from is not written over either.
-func TestStandardInput(t *testing.T) {
+// TestDash: standard output takes none of the results that are files.
+func TestDash(t *testing.T) {
 	t.Parallel()
 	net := filepath.Join(things(t), "net.uai")
-	before := readFile(t, net)
-	for _, args := range [][]string{{"infer", "-", "-o", net}} {
-		stdin := oracle.Must(os.Open(net))(t)
-		var stderr strings.Builder
-		code := cli.Run(t.Context(), append(args, "--force"), stdin, io.Discard, &stderr)
-		stdin.Close()
-		if code != 2 || !strings.Contains(stderr.String(), net) || readFile(t, net) != before {
-			t.Errorf("%v --force < net.uai: exit code %d, %s", args, code, stderr.String())
-		}
-	}
 	for _, args := range [][]string{{"predict", net, "-m", net}, {"sample", net}, {"example", "network"}} {
 		run(t, append(args, "-o", "-")...).wantFailure(t, 2, "--out -", "standard output")
 	}
 }
 
-// TestOthersFolder: not even --force writes over a file in a folder in which a process is
-// at work, and a run's own figures may be drawn meanwhile.
-func TestOthersFolder(t *testing.T) {
+// TestLinkedFolder: a training starts anew behind a link, and only where there was one.
+func TestLinkedFolder(t *testing.T) {
 	t.Parallel()
 	folder := things(t)
-	data, net, dir := filepath.Join(folder, "data"), filepath.Join(folder, "net.uai"), filepath.Join(folder, "run")
-	running := oracle.Must(runfolder.Open(dir))(t)
-	before := tree(t, dir)
-	for _, out := range []string{"metrics.jsonl", "checkpoint/state.safetensors", "config.json"} {
-		out := filepath.Join(dir, filepath.FromSlash(out))
-		o := run(t, "infer", net, "-o", out, "--force")
-		o.wantFailure(t, 2, out, "in use")
-		wantUntouched(t, o, before, tree(t, dir))
-	}
-	oracle.OK(t, running.Close())
-
+	data, dir := filepath.Join(folder, "data"), filepath.Join(folder, "run")
 	link := filepath.Join(folder, "link")
 	if os.Symlink(dir, link) == nil {
 		mustRun(t, "train", data, "-o", link, "--force", "-q", "--max-iter", "2", noReport)

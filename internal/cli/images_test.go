@@ -239,7 +239,9 @@ func TestSuperpixels(t *testing.T) {
 	if readFile(t, train("threads", "--threads", "3", "--max-passes", "60"), "model.safetensors") != model {
 		t.Error("three threads make another model")
 	}
-	half := train("half", "--max-passes", "20")
+	more := copyFolder(t, data, filepath.Join(dir, "more")) // whose superpixels are in other files
+	writeFile(t, filepath.Join(more, "superpixels", "pic0.png"), readFile(t, more, "superpixels/pic0.png")+"\n")
+	half := train("half", "--max-passes", "20", "--eval", "more="+more)
 	mustRun(t, "train", half, "--resume", "--max-passes", "60", "-q")
 	if readFile(t, half, "model.safetensors") != model {
 		t.Error("a resumed run makes another model")

@@ -66,11 +66,12 @@ marginals, or states; of a .bif, whose variables have names, by these.`,
 	reads(fl, "an evidence file (.uai.evid), or VAR=STATE,…", "evidence")
 	a.writes(cmd, "out", byExtension(true))
 	forceable(cmd, forceHelp)
-	fl.Float64Var(&f.Limits.Tolerance, "tol", infer.DefaultLimits.Tolerance,
+	fl.Float64Var(&f.Limits.Tolerance, "tol", infer.Limits{}.Resolved().Tolerance,
 		"change of a log-message that counts as converged; MPE: relative rise of the bound in 20 sweeps to go on, 1e-9 if "+
 			"not given")
-	fl.IntVar(&f.Limits.MaxSweeps, "max-sweeps", infer.DefaultLimits.MaxSweeps,
+	fl.IntVar(&f.Limits.MaxSweeps, "max-sweeps", infer.Limits{}.Resolved().MaxSweeps,
 		"most sweeps over the network (MPE: 4000 if not given)")
+	refuseZero(fl, "tol", "max-sweeps")
 	fl.Var(sizeValue(&f.Memory), "memory", "most memory to take, in bytes or such as 40GiB (default: four fifths of "+
 		"what is available; 2GiB for the tables of exact)")
 	fl.Uint64Var(&f.Seed, "seed", 1, "seed of trw's spanning trees")
@@ -120,9 +121,6 @@ func (f *inferFlags) resolve(cmd *cobra.Command) error {
 	if changed("seed") && f.method == "bp" && f.counting != "trw" {
 		return usagef("{seed} is used by {counting=trw} only: with %s nothing is random", f.counting)
 	}
-	if changed("tol") && !(f.Limits.Tolerance > 0) || changed("max-sweeps") && f.Limits.MaxSweeps < 1 {
-		return usagef("{tol} %v and {max-sweeps} %d: want positive numbers", f.Limits.Tolerance, f.Limits.MaxSweeps)
-	}
 	return nil
 }
 
@@ -136,7 +134,7 @@ func (a *app) infer(f *inferFlags, args []string) error {
 	if len(args) != 1 {
 		return usagef("infer: want one network: blockbp infer MODEL.uai --task PR")
 	}
-	network, err := a.readNetwork(args[0], f.Memory)
+	network, err := dataset.ReadNetwork(args[0], f.Memory)
 	if err != nil {
 		return err
 	}
@@ -173,14 +171,6 @@ func (a *app) infer(f *inferFlags, args []string) error {
 		a.note("%s", answer.shortfall)
 	}
 	return nil
-}
-
-// readNetwork reads a network in UAI format, or log potentials as arrays.
-func (a *app) readNetwork(path string, allowed int64) (*mrf.Network, error) {
-	if path == "-" {
-		return uai.Read(a.stdin, "standard input")
-	}
-	return dataset.ReadNetwork(path, allowed)
 }
 
 const evidenceHelp = "observed states `VAR=STATE,...`, or a file of them (.uai.evid); may be repeated"

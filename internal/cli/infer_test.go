@@ -1,7 +1,6 @@
 package cli_test
 
 import (
-	"bytes"
 	"math"
 	"path/filepath"
 	"slices"
@@ -9,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/blockbp/blockbp/internal/cli"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
@@ -138,12 +136,6 @@ func TestInferFormats(t *testing.T) {
 		t.Errorf("infer -o FILE also printed %q", o.stdout)
 	}
 	compareMarginals(t, "-o", readMAR(t, readFile(t, out)), want.Marginals, 1e-15)
-
-	// Standard input.
-	var stdout, stderr bytes.Buffer
-	if code := cli.Run(t.Context(), []string{"infer", "-", "--method", "exact"}, strings.NewReader(loopUAI), &stdout, &stderr); code != 0 || stdout.String() != printed {
-		t.Errorf("infer - : exit code %d, stdout %q, stderr %q; want 0 and %q", code, stdout.String(), stderr.String(), printed)
-	}
 }
 
 // TestInferZero: Z = 0 is an answer to PR that no program can take for a number; marginals do not exist then. Package

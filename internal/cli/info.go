@@ -7,6 +7,7 @@ import (
 
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/describe"
+	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/report"
 )
@@ -41,9 +42,8 @@ func (a *app) info(f *infoFlags, args []string) error {
 	if f.weights < 0 {
 		return usagef("--weights %d: want a number that is not negative", f.weights)
 	}
-	path := args[0]
-	network := dataset.IsNetwork(path)
-	model := filepath.Ext(path) == ".safetensors" || job.IsRunFolder(path)
+	network := formats.IsNetwork(args[0])
+	model := filepath.Ext(args[0]) == ".safetensors" || job.IsRunFolder(args[0])
 	if len(args) > 1 && (network || model) {
 		return usagef("info: it describes one model, run or network at a time, got %d paths", len(args))
 	}

@@ -30,7 +30,7 @@ func taggedChains(t testing.TB, folder string) {
 			a.Labels[0][s] = y
 			a.NodeFeatures.Data = append(a.NodeFeatures.Data, math.Sin(float64(5*i)+float64(s)*1.7)+float64(y), 1)
 		}
-		oracle.OK(t, dataset.WriteNPZ(filepath.Join(folder, fmt.Sprintf("%d.npz", i)), a))
+		oracle.OK(t, a.WriteFile(filepath.Join(folder, fmt.Sprintf("%d.npz", i))))
 	}
 }
 

@@ -10,20 +10,20 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/fileio"
+	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/memory"
-	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/mrf"
 )
 
 // networkFlags name networks with explicit tables: one in a UAI file, or a model given instances of a data set.
 type networkFlags struct {
-	data            dataFlags
-	model, instance string
-	evidence        []string
-	clamp           bool
+	data     dataFlags
+	model    string
+	evidence []string
+	clamp    bool
 }
 
 func (f *networkFlags) register(cmd *cobra.Command) {
@@ -32,7 +32,6 @@ func (f *networkFlags) register(cmd *cobra.Command) {
 		"DATA")
 	readsArguments(cmd, "a network (.uai, .bif, or .npz of log potentials), or data for a model")
 	reads(fl, wantsModel, "model")
-	fl.StringVar(&f.instance, "instance", "", "with -m: only the instance of this name (default: all)")
 	fl.BoolVar(&f.clamp, "clamp", false, "with -m: hold the labels that the data have")
 	fl.StringArrayVar(&f.evidence, "evidence", nil, "without -m: "+evidenceHelp)
 	reads(fl, "an evidence file (.uai.evid), or VAR=STATE,…", "evidence")
@@ -45,7 +44,7 @@ type namedNetwork struct {
 	name     string
 	network  *mrf.Network
 	evidence map[int]int
-	number   int                          // among all instances of the data
+	number   int                          // among the instances of the data
 	labels   func(states []int32) []int32 // as the data have them; nil: of no data
 }
 
@@ -67,13 +66,13 @@ func (f *networkFlags) open(a *app, cmd *cobra.Command, args []string) (*network
 	case len(args) != 1:
 		return nil, usagef("sample: want one network, or data and a model: blockbp sample NET.uai -o OUT, or blockbp " +
 			"sample DATA -m MODEL -o OUT")
-	case args[0] != "-" && !dataset.IsNetwork(args[0]) && filepath.Ext(args[0]) != ".npz":
+	case !formats.IsNetwork(args[0]) && filepath.Ext(args[0]) != ".npz":
 		return nil, usagef("sample: %s is no network with explicit tables; for data, name the model with -m", args[0])
 	}
-	if name := firstChanged(cmd, append(dataFlagNames(), "instance", "clamp")); name != "" {
+	if name := firstChanged(cmd, append(dataFlagNames(), "clamp")); name != "" {
 		return nil, usagef("{%s} is used with a model only (-m)", name)
 	}
-	network, err := a.readNetwork(args[0], f.data.Memory)
+	network, err := dataset.ReadNetwork(args[0], f.data.Memory)
 	if err != nil {
 		return nil, err
 	}
@@ -82,9 +81,6 @@ func (f *networkFlags) open(a *app, cmd *cobra.Command, args []string) (*network
 		return nil, err
 	}
 	name := strings.TrimSuffix(filepath.Base(args[0]), filepath.Ext(args[0]))
-	if args[0] == "-" {
-		name = "network"
-	}
 	only := &namedNetwork{name: name, network: network, evidence: evidence}
 	return &networks{[]string{name}, func(int) *namedNetwork { return only }}, nil
 }
@@ -121,30 +117,19 @@ func (f *networkFlags) openData(a *app, args []string) (*networks, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, numbers := &networks{}, []int(nil)
-	all := job.UniqueNames(data.instances)
-	for i, name := range all {
-		if f.instance == "" || name == f.instance {
-			n.names, numbers = append(n.names, name), append(numbers, i)
-		}
-	}
-	if len(n.names) == 0 {
-		return nil, usagef("{instance} %s: the data have no instance of this name; %s", f.instance,
-			option.Suggestion(f.instance, all, ""))
-	}
+	n := &networks{names: job.UniqueNames(data.instances)}
 	for i, name := range n.names {
-		bytes := ground.ConditionBytes(data.instances[numbers[i]])
+		bytes := ground.ConditionBytes(data.instances[i])
 		if err := memory.Check("the network with explicit tables of "+name, bytes, f.data.Memory); err != nil {
 			return nil, dataf("%w", err)
 		}
 	}
 	n.make = func(i int) *namedNetwork {
-		number := numbers[i]
-		in := data.instances[number]
-		made := &namedNetwork{n.names[i], ground.Condition(model.Model, in).Network(), map[int]int{}, number, nil}
+		in := data.instances[i]
+		made := &namedNetwork{n.names[i], ground.Condition(model.Model, in).Network(), map[int]int{}, i, nil}
 		made.labels = func(states []int32) []int32 { return data.set.Labels(in, states) }
 		if data.held != nil {
-			made.evidence = labelled(data.held[number])
+			made.evidence = labelled(data.held[i])
 		}
 		return made
 	}
@@ -175,8 +160,8 @@ func (a *app) newOutputs(out string, n *networks) (*outputs, error) {
 		return &outputs{run: run}, err
 	}
 	if len(n.names) > 1 {
-		return nil, usagef("-o %s: one file cannot hold the results of %d instances; choose one of them with {instance} "+
-			"(such as %s), or give a folder", out, len(n.names), n.names[0])
+		return nil, usagef("-o %s: one file cannot hold the results of %d instances; give a folder, or the data of one", out,
+			len(n.names))
 	}
 	return &outputs{file: a.target("out")}, nil
 }

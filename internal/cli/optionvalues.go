@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/blockbp/blockbp/internal/cut"
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/learn"
@@ -108,12 +109,13 @@ func (v numberValue) Set(text string) error {
 	return nil
 }
 
-// refuseZero makes flags refuse zero, on the command line and in a configuration file.
+// refuseZero makes flags refuse zero.
 func refuseZero(flags *pflag.FlagSet, names ...string) {
 	for _, name := range names {
 		f := flags.Lookup(name)
-		f.Value = numberValue{f.Value, true}
-		f.DefValue = "" // help shows no default then: the text tells it
+		if f.Value = (numberValue{f.Value, true}); f.DefValue == "0" || f.DefValue == "0s" {
+			f.DefValue = "" // help shows no default then: the text tells it
+		}
 	}
 }
 
@@ -171,6 +173,7 @@ func (f *inferenceFlags) register(fl *pflag.FlagSet) {
 	fl.Float64Var(&f.work.Settled, "tol", job.PredictTolerance,
 		"inference ends where no belief is expected to change by more")
 	fl.IntVar(&f.work.Limits.MaxSweeps, "max-sweeps", job.PredictLimits.MaxSweeps, "most sweeps per instance")
+	refuseZero(fl, "max-sweeps")
 	fl.StringVar(&f.decode, "decode", decodings[0], "labels: marginals (the most likely state of every node) or map (a "+
 		"most probable joint state)")
 	fl.StringVar(&f.cost, "cost", "", "labels of least expected cost: STATE=COST,... of missing a state (others 1)")
@@ -181,8 +184,6 @@ func (f *inferenceFlags) validate() error {
 	case !(f.work.Settled > 0 && f.work.Settled < 1):
 		return usagef("{tol} %v: want a number between 0 and 1, by which a belief may still change, such as %v",
 			f.work.Settled, job.PredictTolerance)
-	case f.work.Limits.MaxSweeps < 1:
-		return usagef("{max-sweeps} %d: want at least 1", f.work.Limits.MaxSweeps)
 	case !slices.Contains(decodings, f.decode):
 		return usagef("{decode} %q: want %s", f.decode, strings.Join(decodings, " or "))
 	}
@@ -194,23 +195,16 @@ func (f *inferenceFlags) validate() error {
 
 // inference is what is asked for with a model.
 func (f *inferenceFlags) inference(ctx context.Context, m *job.Model, progress *counter) (job.Inference, error) {
-	numbers, err := m.Counting(ctx, f.counting)
-	if err != nil {
-		return job.Inference{}, err
+	w, err := m.Inference(ctx, f.counting)
+	if err == nil && f.cost != "" {
+		w.Costs, err = job.ParseCosts(f.cost, m.Model.Schema.NodeTypes)
 	}
-	w := f.work
-	if f.cost != "" {
-		if w.Costs, err = job.ParseCosts(f.cost, m.Model.Schema.NodeTypes); err != nil {
-			return job.Inference{}, err
-		}
+	if f.counting != "" || f.own("tol") || f.own("max-sweeps") {
+		w.Truncated = 0
 	}
-	w.Model, w.Counting, w.Exact = m.Model, numbers, m.Exact(f.counting)
-	w.Temperature, w.Limits.Tolerance, w.Joint = m.Temperature(), job.PredictLimits.Tolerance, f.decode == decodings[1]
-	if f.counting == "" && !f.own("tol") && !f.own("max-sweeps") {
-		w.Truncated = m.Sweeps()
-	}
-	w.Memory, w.Progress = f.data.Memory, progress.show
-	return w, nil
+	w.Threads, w.Settled, w.Limits, w.Joint = f.work.Threads, f.work.Settled, f.work.Limits, f.decode == decodings[1]
+	w.Limits.Tolerance, w.Memory, w.Progress = job.PredictLimits.Tolerance, f.data.Memory, progress.show
+	return w, err
 }
 
 // sizeUnits are those of sizeValue, each with its bytes: KiB is 1024, and kB 1000.
@@ -270,10 +264,10 @@ func (p *partitionFlags) register(f *pflag.FlagSet) {
 }
 
 func (p *partitionFlags) resolve() (learn.Cut, error) {
-	cut, err := learn.ParseCut(p.blocks, p.kind)
+	c, err := cut.Parse(p.blocks, p.kind)
 	if err != nil {
 		name, problem, _ := strings.Cut(err.Error(), " ")
-		return cut, usagef("{%s} %s", name, problem)
+		err = usagef("{%s} %s", name, problem)
 	}
-	return cut, nil
+	return learn.Cut(c), err
 }

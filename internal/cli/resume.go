@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/job"
 )
 
@@ -125,8 +126,8 @@ func (f *trainFlags) record(folder *job.Folder, data []string, task *job.Task) (
 	}
 	for name, path := range map[string]string{"list": f.data.List, "features": f.data.FeatureDir,
 		"labels": f.data.LabelDir, "superpixels": f.data.Superpixels} {
-		if path != "" {
-			put(name, absolute(dataset.ListPath(data[0], path)))
+		if there := formats.ListPath(data[0], path); path != "" && (there == path || name == "list") { // else inside of DATA
+			put(name, absolute(there))
 		}
 	}
 	folder.NoCheckpoint, folder.NoReport, folder.NoPlots = !f.checkpoint, !f.report, !f.plots
@@ -137,17 +138,16 @@ func (f *trainFlags) record(folder *job.Folder, data []string, task *job.Task) (
 }
 
 // recordSets returns what --eval names, with absolute paths.
-func (f *trainFlags) recordSets(set *dataset.Set, data string, absolute func(string) string) ([]string, error) {
-	var sets []string
+func (f *trainFlags) recordSets(set *dataset.Set, data string, absolute func(string) string) (sets []string, _ error) {
 	for _, spec := range f.eval {
 		name, path, err := job.ParseEvaluation(spec)
 		if err != nil {
 			return nil, err
 		}
 		switch kind := set.Recipe.Kind; {
-		case kind == dataset.KindImages:
-			path = absolute(dataset.ListPath(data, path))
-		case kind != dataset.KindGraph || job.UnknownSplit(set, path) != "": // no name of a split
+		case kind == "images":
+			path = absolute(formats.ListPath(data, path))
+		case kind != "graph" || job.UnknownSplit(set, path) != "": // no name of a split
 			path = absolute(path)
 		}
 		sets = append(sets, name+"="+path)

@@ -388,10 +388,7 @@ func TestResumeLostMetrics(t *testing.T) {
 		} else {
 			writeFile(t, file, c.text)
 		}
-		o := mustRun(t, "train", dir, "--resume", "--max-iter", "40", "-q")
-		if lost := name == "damaged" || name == "twice"; strings.Contains(o.stderr, "metrics.jsonl: ") != lost {
-			t.Errorf("%s: it says %q", name, o.stderr)
-		}
+		mustRun(t, "train", dir, "--resume", "--max-iter", "40", "-q")
 		if readFile(t, dir, "model.safetensors") != readFile(t, never, "model.safetensors") {
 			t.Errorf("%s: the model is another one", name)
 		}
@@ -401,7 +398,8 @@ func TestResumeLostMetrics(t *testing.T) {
 	}
 }
 
-// TestResumeLostCheckpoint: a run that has a model does not start again because its checkpoint is out of reach.
+// TestResumeLostCheckpoint: a run that was further than its start, by its metrics, does not begin anew without a
+// checkpoint.
 func TestResumeLostCheckpoint(t *testing.T) {
 	t.Parallel()
 	data, folder := gridData(t), t.TempDir()
@@ -411,16 +409,16 @@ func TestResumeLostCheckpoint(t *testing.T) {
 	oracle.OK(t, os.RemoveAll(filepath.Join(lost, "checkpoint")))
 	before := tree(t, lost)
 	o := run(t, "train", lost, "--resume", "-q")
-	o.wantFailure(t, 3, "state.safetensors", "is missing", "model.safetensors", "bring it back", "new run")
+	o.wantFailure(t, 3, "state.safetensors is missing", "tells of iterations", "bring it back", "new run")
 	wantUntouched(t, o, before, tree(t, lost))
 	// One that was killed before its first checkpoint starts from the beginning.
 	killed := copyFolder(t, begun, filepath.Join(folder, "killed"))
-	for _, name := range []string{"checkpoint", "model.safetensors", "result.json", "data.json", "env.json"} {
+	for _, name := range []string{"checkpoint", "model.safetensors", "result.json", "env.json"} {
 		oracle.OK(t, os.RemoveAll(filepath.Join(killed, name)))
 	}
 	writeFile(t, filepath.Join(killed, "metrics.jsonl"), strings.SplitAfter(readFile(t, begun, "metrics.jsonl"), "\n")[0])
 	mustRun(t, "train", killed, "--resume", "-q").says(t, "from the beginning")
-	if readFile(t, killed, "model.safetensors") != readFile(t, begun, "model.safetensors") || readFile(t, killed, "data.json") != readFile(t, begun, "data.json") {
+	if readFile(t, killed, "model.safetensors") != readFile(t, begun, "model.safetensors") {
 		t.Error("the run that was begun again is another one")
 	}
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/describe"
 	"github.com/blockbp/blockbp/internal/option"
@@ -36,7 +35,7 @@ Where exact inference takes about ten seconds at most, draws are exact and
 independent. Elsewhere Gibbs sampling runs in several chains, and R-hat and
 effective sample size tell whether they agree.`,
 		Example: "  blockbp sample grid.uai -o samples.npz\n  blockbp sample new/ -m run -o samples --samples 100\n  " +
-			"blockbp sample new/ -m run --instance 3 -o three.npz",
+			"blockbp sample new/3.npz -m run -o three.npz",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.cmd = cmd
 			return a.sample(&f, args)
@@ -51,6 +50,7 @@ effective sample size tell whether they agree.`,
 	fl.IntVar(&f.Chains, "chains", 4, "gibbs: chains, from different starts")
 	fl.IntVar(&f.BurnIn, "burn-in", 1000, "gibbs: sweeps of each chain that are thrown away")
 	fl.IntVar(&f.Thin, "thin", 10, "gibbs: keep one draw in so many sweeps")
+	refuseZero(fl, "samples", "chains", "thin")
 	fl.Uint64Var(&f.Seed, "seed", 1, "seed of everything drawn")
 	threadsVar(fl, &f.Threads, "number of threads; draws do not depend on it")
 	// A thousand perfect draws have, of many variables, one above 1.01, or below 400 effective draws, by chance.
@@ -71,13 +71,8 @@ const samplerAuto = "auto"
 var gibbsOptions = []string{"chains", "burn-in", "thin"}
 
 func (f *sampleFlags) validate() error {
-	for _, o := range []struct {
-		name         string
-		value, least int
-	}{{"samples", f.Draws, 1}, {"chains", f.Chains, 1}, {"burn-in", f.BurnIn, 0}, {"thin", f.Thin, 1}} {
-		if o.value < o.least {
-			return usagef("{%s} %d: want at least %d", o.name, o.value, o.least)
-		}
+	if f.BurnIn < 0 {
+		return usagef("{burn-in} %d: want at least 0", f.BurnIn)
 	}
 	samplers := []string{samplerAuto, string(infer.Gibbs), string(infer.Exact)}
 	switch f.sampler {
@@ -152,7 +147,7 @@ func (a *app) sampleOne(f *sampleFlags, n *namedNetwork, out *outputs) (*describ
 	}
 	one := describe.NewSamples(n.name, n.network, len(n.evidence), drawn, out.path(n.name))
 	return one, out.write(n.name, func(path string) error {
-		return dataset.WriteSamples(path, describe.Draws(n.network, n.evidence, f.Seed, drawn, n.labels))
+		return describe.WriteDraws(path, n.network, n.evidence, f.Seed, drawn, n.labels)
 	})
 }
 

@@ -78,19 +78,6 @@ func TestSampleNetworks(t *testing.T) {
 	}
 }
 
-// TestSampleOfInstance: an instance has the same draws where it is the only one, and others than its neighbour. Package
-// infer has those of several threads.
-func TestSampleOfInstance(t *testing.T) {
-	t.Parallel()
-	all, one := filepath.Join(t.TempDir(), "all"), filepath.Join(t.TempDir(), "alone.npz")
-	args := []string{"sample", gridData(t), "-m", filepath.Join(gridData(t), "truth.safetensors"), "--samples", "30", "--burn-in", "0", "--thin", "1", "-q", "-o"}
-	mustRun(t, append(args, all)...)
-	mustRun(t, append(args, one, "--instance", "1")...)
-	if readFile(t, one) != readFile(t, all, "1.npz") || readFile(t, one) == readFile(t, all, "0.npz") {
-		t.Error("an instance has other draws alone, or those of another")
-	}
-}
-
 // TestSampleUnconverged: too few draws are written, with a note, and an exit code
 // where it is asked for.
 func TestSampleUnconverged(t *testing.T) {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,11 +47,7 @@ func (a *app) join(f *trainFlags) (*team, error) {
 		a.unmute()
 		return nil, nil
 	}
-	stall := f.stall
-	if stall == 0 {
-		stall = defaultStall
-	}
-	group, err := distributed.Join(launch, distributed.Options{Stall: stall})
+	group, err := distributed.Join(launch, cmp.Or(f.stall, defaultStall))
 	if err != nil {
 		return nil, fmt.Errorf("%w; or give --mpi off, with which each process trains alone", err)
 	}
@@ -128,7 +125,7 @@ func (t *team) threads(all int) int {
 // follows reports whether process 0 is another one.
 func (t *team) follows() bool { return t != nil && t.group.Rank() > 0 }
 
-// together returns an error in all processes where there is one in any: process 0 names which.
+// together returns an error in all processes where there is one in any, which it names.
 func (t *team) together(err error) error {
 	if t == nil {
 		return err
@@ -140,21 +137,20 @@ func (t *team) together(err error) error {
 		}
 		return err
 	}
-	if err = t.group.Together(err); err != nil {
-		where, other := t.group.Rank(), (*distributed.RankError)(nil)
-		if errors.As(err, &other) {
-			where = other.Rank
-		}
-		err = t.coded(err, where)
+	err = distributed.NewTeam(t.group).Common(err, nil)
+	if process := processOf(err); process > 0 && process != t.group.Rank() {
+		err = fmt.Errorf("rank %d: %w", process, err)
 	}
 	t.met = err == nil
 	return err
 }
 
-// coded gives an error that all processes have the exit code that it has in one of them.
-func (t *team) coded(err error, process int) error {
-	codes := t.group.Bytes([]byte{byte(codeOf(err))})
-	return &exitError{int(codes[process][0]), err}
+// processOf is the process that has met an error which all have, −1 of others.
+func processOf(err error) int {
+	if common := (interface{ Process() int })(nil); errors.As(err, &common) {
+		return common.Process()
+	}
+	return -1
 }
 
 // end leaves the job, or ends it where this process alone has failed: others would wait for it.
@@ -162,11 +158,12 @@ func (t *team) end(err error) error {
 	if t == nil {
 		return err
 	}
-	var common interface{ Process() int }
-	if errors.As(err, &common) {
-		err = t.coded(err, common.Process())
+	process := processOf(err)
+	if process >= 0 {
+		codes := t.group.Bytes([]byte{byte(codeOf(err))}) // of which all take that of this process
+		err = &exitError{int(codes[process][0]), err}
 	}
-	if err == nil || common != nil || !t.met || t.alone || everywhere(err) {
+	if err == nil || process >= 0 || !t.met || t.alone || everywhere(err) {
 		if err := t.group.Close(); err != nil {
 			t.app.note("leaving the job: %v", err)
 		}

@@ -14,7 +14,6 @@ import (
 
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/describe"
-	"github.com/blockbp/blockbp/internal/distributed"
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/option"
@@ -203,9 +202,6 @@ func (a *app) trainAs(t *team, cmd *cobra.Command, f *trainFlags, args []string)
 		if err == nil && !f.dryRun {
 			err = p.Follow(a.ctx, folder, t.together)
 		}
-		if errors.As(err, new(*distributed.RankError)) {
-			return nil // process 0 says it, and its exit code is that of the job
-		}
 		return err
 	}
 	if err != nil {
@@ -217,7 +213,7 @@ func (a *app) trainAs(t *team, cmd *cobra.Command, f *trainFlags, args []string)
 	show := &display{progress: a.newProgress(f.quiet, p.Settings), app: a}
 	watch := show.watch()
 	if t != nil {
-		watch.Opened, watch.SaveNow = t.together, t.group.TakeSignal
+		watch.Opened = t.together
 		watch.Fitted = func() { t.alone = true } // the others wait to leave
 	}
 	if iteration := watch.Iteration; t == nil {
@@ -365,7 +361,7 @@ func (a *app) trainingTask(f *trainFlags, data []string, hopsGiven bool) (t job.
 		if slices.ContainsFunc(t.Evaluations, func(e *job.Evaluation) bool { return e.Name == name }) {
 			return t, usagef("{eval} %s: the name %q is used twice", spec, name)
 		}
-		e, err := t.OpenEvaluation(a.ctx, job.Source{Paths: data, Options: read(nil)}, name, path, f.options.NoEdges)
+		e, err := t.OpenEvaluation(a.ctx, data, read(nil), name, path, f.options.NoEdges)
 		if err != nil {
 			return t, fmt.Errorf("{eval} %s: %w", name, notTraining(err))
 		}

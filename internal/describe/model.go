@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/report"
@@ -44,7 +43,7 @@ func NewModel(m *job.Model, listed int) (*Model, error) {
 	schema, weights := &m.Model.Schema, m.Model.Weights
 	d := &Model{
 		Path: m.Path, Weights: len(weights), NodeTypes: schema.NodeTypes, EdgeTypes: schema.EdgeTypes,
-		Edges: m.Meta[job.MetaEdges], Recipe: jsonOf(m.Meta[dataset.RecipeKey]),
+		Edges: m.Meta[job.MetaEdges], Recipe: jsonOf(m.Meta[job.MetaRecipe]),
 		Training:    jsonOf(m.Meta[job.MetaTraining]),
 		Temperature: m.Temperature(), Norm: runfolder.Float(numeric.Norm(weights)), SHA256: job.HashWeights(weights),
 		Largest: []job.Weight{},

@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
+	"github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/internal/uai"
 	"github.com/blockbp/blockbp/mrf"
@@ -64,37 +64,54 @@ func NewSamples(name string, n *mrf.Network, held int, drawn *infer.Samples, fil
 	return s
 }
 
-// Draws are what a file keeps of draws from n, in the numbers of the whole network; labels, if not nil, are what data
-// have for states.
-func Draws(n *mrf.Network, evidence map[int]int, seed uint64, drawn *infer.Samples,
-	labels func([]int32) []int32) *dataset.Samples {
-	s := &dataset.Samples{Chain: drawn.Chain, Sweep: drawn.Sweep, Seed: seed, Draw: drawn.Draw}
+// WriteDraws writes draws from n, in the numbers of the whole network, as a file that numpy.load reads, whole or not at
+// all; labels, if not nil, are what data have for states. The same draws give the same bytes.
+//
+//	samples       [draws, n] int32
+//	chain, sweep  [draws] int32     the Markov chain that a draw comes from, and how many sweeps
+//	                                that had made; zeros for independent draws
+//	log_score     [draws] float64   the logarithm of the unnormalised probability
+//	states        [n] int32         the number of states of every variable
+//	held          [n] int32         the state at which it was held, −1 for one that was drawn
+//	seed          [] uint64
+//	rhat, ess     [n] float64       split R̂ and the effective sample size, NaN where they are not
+//	                                known; not for independent draws
+func WriteDraws(path string, n *mrf.Network, evidence map[int]int, seed uint64, drawn *infer.Samples,
+	labels func([]int32) []int32) error {
+	var held, cards []int32
 	for v, card := range n.Card {
-		held := int32(crf.Unobserved)
-		if state, ok := evidence[v]; ok {
-			held = int32(state)
+		state, ok := evidence[v]
+		if !ok {
+			state = crf.Unobserved
 		}
-		s.Held, s.States = append(s.Held, held), append(s.States, int32(card))
+		held, cards = append(held, int32(state)), append(cards, int32(card))
 	}
+	var scores []float64
 	x, states := make([]int32, len(n.Card)), make([]int, len(n.Card))
 	for i := range drawn.Len() {
 		drawn.Draw(x, i)
 		for v, state := range x {
 			states[v] = int(state)
 		}
-		s.LogScore = append(s.LogScore, n.LogScore(states))
+		scores = append(scores, n.LogScore(states))
 	}
+	draw := drawn.Draw
 	if labels != nil {
-		s.Held = labels(s.Held)
-		s.Draw = func(x []int32, i int) {
+		held = labels(held)
+		draw = func(x []int32, i int) {
 			drawn.Draw(x, i)
 			copy(x, labels(x))
 		}
 	}
-	if d := drawn.Diagnosis; d != nil {
-		s.RHat, s.ESS = d.RHat, d.ESS
+	arrays := []npy.Array{
+		npy.RowsOf("samples", draw, len(scores), len(held)), npy.ArrayOf("chain", drawn.Chain, len(scores)),
+		npy.ArrayOf("sweep", drawn.Sweep, len(scores)), npy.ArrayOf("log_score", scores, len(scores)),
+		npy.ArrayOf("states", cards, len(held)), npy.ArrayOf("held", held, len(held)), npy.ArrayOf("seed", []uint64{seed}),
 	}
-	return s
+	if d := drawn.Diagnosis; d != nil {
+		arrays = append(arrays, npy.ArrayOf("rhat", d.RHat, len(held)), npy.ArrayOf("ess", d.ESS, len(held)))
+	}
+	return npy.WriteArchive(path, arrays...)
 }
 
 // Shortfall says why draws did not converge; nothing where they did.

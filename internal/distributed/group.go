@@ -6,23 +6,15 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 	"unsafe"
 )
-
-// Options of Join.
-type Options struct {
-	// Stall is how long a rank waits for others before it ends the job. The time counts
-	// what others compute or write meanwhile. 0: for ever.
-	Stall time.Duration
-}
 
 // Group is the ranks of a job, as one of them sees them. Its methods are called by one
 // goroutine at a time, on any thread.
 type Group struct {
 	rank, size int
-	stall      time.Duration
+	stall      time.Duration // for which it waits for others before it ends the job; 0: for ever
 	engine     engine
 	peers      []string // [rank] host and process, once they are known
 
@@ -39,8 +31,7 @@ type Group struct {
 	lengths  []int       // [rank]
 	one      [1]float64
 	flags    []float64 // [rank]
-	asked    atomic.Bool
-	patient  bool // in Close: no wait is too long
+	patient  bool      // in Close: no wait is too long
 }
 
 // engine carries messages.
@@ -106,9 +97,6 @@ func (g *Group) Rank() int { return g.rank }
 
 // Size is the number of ranks.
 func (g *Group) Size() int { return g.size }
-
-// Name says which library carries messages.
-func (g *Group) Name() string { return g.engine.name() }
 
 // Gather sets dst to the vectors of all ranks one after the other. That of rank r has
 // lengths[r] numbers; own may be its place in dst.
@@ -232,33 +220,6 @@ func (g *Group) bytes(kind operation, own []byte) [][]byte {
 	return all
 }
 
-// Together returns on all ranks the error of the lowest rank that has one: as it is there,
-// and as a text that names the rank on the others.
-func (g *Group) Together(err error) error {
-	var own []byte
-	if err != nil {
-		own = append([]byte{1}, err.Error()...) // an error may have no text
-	}
-	for r, text := range g.Bytes(own) {
-		switch {
-		case len(text) == 0:
-		case r == g.rank:
-			return err
-		default:
-			return &RankError{Rank: r, Text: string(text[1:])}
-		}
-	}
-	return nil
-}
-
-// RankError is an error of another rank.
-type RankError struct {
-	Rank int
-	Text string
-}
-
-func (e *RankError) Error() string { return fmt.Sprintf("rank %d: %s", e.Rank, e.Text) }
-
 // Abort ends the job with a message and an exit code that is not 0. It does not return, and any
 // goroutine may call it.
 func (g *Group) Abort(message string, code int) {
@@ -273,10 +234,6 @@ func (g *Group) Close() error {
 	g.any(opLeave, false)
 	return g.engine.close()
 }
-
-// TakeSignal reports whether SIGUSR1 came since the last time that it was asked. Ranks get
-// signals at different times: Any makes one answer of it.
-func (g *Group) TakeSignal() bool { return g.asked.Swap(false) }
 
 func (g *Group) send(peer int, x []float64)    { g.sendBytes(peer, bytesOf(x)) }
 func (g *Group) receive(peer int, x []float64) { g.receiveBytes(peer, bytesOf(x)) }

@@ -23,7 +23,7 @@ func TestEverything(t *testing.T) {
 	for _, largest := range []int{largestMessage, 1000} {
 		largestMessage = largest
 		for ranks := 1; ranks <= 5; ranks++ {
-			err := Local(ranks, Options{}, func(g *Group) error {
+			err := Local(ranks, 0, func(g *Group) error {
 				hash, err := everything(g)
 				if g.Rank() == 0 {
 					hashes[hash] = true
@@ -42,7 +42,7 @@ func TestEverything(t *testing.T) {
 
 // TestStall: the message says who waits in what and for whom.
 func TestStall(t *testing.T) {
-	err := Local(3, Options{Stall: 50 * time.Millisecond}, func(g *Group) error {
+	err := Local(3, 50*time.Millisecond, func(g *Group) error {
 		if g.Rank() == 2 {
 			time.Sleep(300 * time.Millisecond)
 			return nil
@@ -66,7 +66,7 @@ func TestStall(t *testing.T) {
 
 // TestAbort: all ranks end, those that wait too.
 func TestAbort(t *testing.T) {
-	err := Local(3, Options{}, func(g *Group) error {
+	err := Local(3, 0, func(g *Group) error {
 		if g.Rank() == 1 {
 			g.Abort("enough", 3)
 		}
@@ -230,7 +230,8 @@ func texts(g *Group) error {
 }
 
 func togethers(g *Group) error {
-	if err := g.Together(nil); err != nil {
+	team := NewTeam(g)
+	if err := team.Common(nil, nil); err != nil {
 		return fmt.Errorf("there is an error of nobody: %w", err)
 	}
 	last := g.Size() - 1
@@ -238,9 +239,9 @@ func togethers(g *Group) error {
 	if g.Rank() == last {
 		own = errors.New("")
 	}
-	err := g.Together(own)
-	var other *RankError
-	if g.Rank() == last && err != own || g.Rank() != last && (!errors.As(err, &other) || other.Rank != last) {
+	err := team.Common(own, nil)
+	var common *commonError
+	if g.Size() > 1 && (!errors.As(err, &common) || common.process != last) || g.Rank() == last && !errors.Is(err, own) {
 		return fmt.Errorf("together, the error is %v", err)
 	}
 	return nil

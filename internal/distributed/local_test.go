@@ -10,7 +10,7 @@ import (
 
 // Local runs a function for each rank of a group of goroutines, and returns their errors.
 // When one aborts, all of them end.
-func Local(size int, options Options, each func(g *Group) error) error {
+func Local(size int, stall time.Duration, each func(g *Group) error) error {
 	w := &world{boxes: make(map[way][][]byte)}
 	errs := make([]error, size)
 	var done sync.WaitGroup
@@ -22,7 +22,7 @@ func Local(size int, options Options, each func(g *Group) error) error {
 					w.end(errs[rank].Error())
 				}
 			}()
-			g := newGroup(&local{world: w, rank: rank}, rank, size, options.Stall)
+			g := newGroup(&local{world: w, rank: rank}, rank, size, stall)
 			if err := each(g); err != nil {
 				errs[rank] = err
 				w.end(fmt.Sprintf("rank %d: %v", rank, err))

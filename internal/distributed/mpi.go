@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"runtime"
 	"strconv"
 	"strings"
@@ -20,29 +19,16 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// Join makes this process, which a launcher started, a rank of its job. A process joins once.
-func Join(launch Launch, options Options) (*Group, error) {
+// Join makes this process, which a launcher started, a rank of its job, which ends where it waits for others for longer
+// than stall, what these compute or write meanwhile included; 0: never. A process joins once.
+func Join(launch Launch, stall time.Duration) (*Group, error) {
 	e := &mpi{left: make(chan chan error)}
 	joined := make(chan error)
 	go e.mainThread(launch, joined)
 	if err := <-joined; err != nil {
 		return nil, err
 	}
-	g := newGroup(e, e.rank, e.size, options.Stall)
-	g.noteSignals()
-	return g, nil
-}
-
-// noteSignals lets SIGUSR1, which mpirun of Open MPI passes on and scancel can send, set a
-// flag instead of ending the process.
-func (g *Group) noteSignals() {
-	asked := make(chan os.Signal, 1)
-	signal.Notify(asked, syscall.SIGUSR1)
-	go func() {
-		for range asked {
-			g.asked.Store(true)
-		}
-	}()
+	return newGroup(e, e.rank, e.size, stall), nil
 }
 
 // function is one of the MPI library.

@@ -2,10 +2,13 @@
 
 package distributed
 
-import "os"
+import (
+	"os"
+	"time"
+)
 
 // Join always fails in this build.
-func Join(Launch, Options) (*Group, error) { return nil, ErrNoLoading }
+func Join(Launch, time.Duration) (*Group, error) { return nil, ErrNoLoading }
 
 // Exit ends the process.
 func Exit(code int) { os.Exit(code) }

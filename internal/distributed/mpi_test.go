@@ -129,7 +129,7 @@ func (j *job) mustSucceed(t testing.TB) string {
 func TestMPI(t *testing.T) {
 	oracle.Long(t)
 	want := ""
-	oracle.OK(t, Local(1, Options{}, func(g *Group) (err error) { want, err = everything(g); return err }))
+	oracle.OK(t, Local(1, 0, func(g *Group) (err error) { want, err = everything(g); return err }))
 	everyLauncher(t, func(t *testing.T, l launcher) {
 		for ranks := 1; ranks <= 4; ranks++ {
 			output := l.start(t, ranks, "check").mustSucceed(t)
@@ -276,21 +276,6 @@ func noneLeft(t *testing.T, output string) {
 	}
 }
 
-// TestSignal: SIGUSR1 to one rank is known to all at the same call.
-func TestSignal(t *testing.T) {
-	everyLauncher(t, func(t *testing.T, l launcher) {
-		j := l.start(t, 2, "signal")
-		j.output.when(t, "process ")
-		process := 0
-		oracle.Must(fmt.Sscanf(regexp.MustCompile(`process \d+`).FindString(j.output.String()), "process %d", &process))(t)
-		time.Sleep(100 * time.Millisecond)
-		oracle.OK(t, syscall.Kill(process, syscall.SIGUSR1))
-		if output := j.mustSucceed(t); strings.Count(output, "asked") != 2 {
-			t.Errorf("not both ranks were asked:\n%s", output)
-		}
-	})
-}
-
 // TestLibraryOfAnother: each rank would be alone, and says why it is not.
 func TestLibraryOfAnother(t *testing.T) {
 	oracle.Long(t)
@@ -310,13 +295,13 @@ func TestLibraryOfAnother(t *testing.T) {
 // TestNoLibrary: the error says what was tried, and what to install.
 func TestNoLibrary(t *testing.T) {
 	t.Setenv(Variable, "/nowhere/libmpi.so")
-	_, err := Join(Launch{By: "MPICH", Rank: 0, Size: 2}, Options{})
+	_, err := Join(Launch{By: "MPICH", Rank: 0, Size: 2}, 0)
 	if !errors.Is(err, ErrNoLibrary) || !strings.Contains(err.Error(), "/nowhere/libmpi.so") {
 		t.Errorf("the error is %v", err)
 	}
 	if runtime.GOOS == "linux" {
 		t.Setenv(Variable, "libc.so.6")
-		if _, err := Join(Launch{By: "MPICH", Rank: 0, Size: 2}, Options{}); !errors.Is(err, ErrNoLibrary) || !strings.Contains(err.Error(), "libc.so.6 has no MPI_Init_thread") {
+		if _, err := Join(Launch{By: "MPICH", Rank: 0, Size: 2}, 0); !errors.Is(err, ErrNoLibrary) || !strings.Contains(err.Error(), "libc.so.6 has no MPI_Init_thread") {
 			t.Errorf("the error is %v", err)
 		}
 	}

@@ -108,7 +108,7 @@ func TestNamespaces(t *testing.T) {
 	oracle.Long(t)
 	const jobs = 20
 	want := ""
-	oracle.OK(t, Local(1, Options{}, func(g *Group) (err error) { want, err = everything(g); return err }))
+	oracle.OK(t, Local(1, 0, func(g *Group) (err error) { want, err = everything(g); return err }))
 	everyLauncher(t, func(t *testing.T, l launcher) {
 		prefix, shell := namespaces(t)
 		for range jobs {

@@ -44,17 +44,17 @@ func rank(what string, arguments []string) error {
 		}
 		stall = time.Duration(ms) * time.Millisecond
 	}
-	g, err := Join(launch, Options{Stall: stall})
+	g, err := Join(launch, stall)
 	if err != nil {
 		return err
 	}
 	if g.Rank() == 0 {
-		fmt.Println("library", g.Name(), "by", launch.By)
+		fmt.Println("library", g.engine.name(), "by", launch.By)
 	}
 	switch what {
 	case "check":
 		hash, err := everything(g)
-		if err = g.Together(err); err != nil {
+		if err = NewTeam(g).Common(err, nil); err != nil {
 			return err
 		}
 		fmt.Println("hash", hash, "of", g.Size())
@@ -63,8 +63,6 @@ func rank(what string, arguments []string) error {
 			return err
 		}
 		fmt.Println("recovered")
-	case "signal":
-		untilSignal(g)
 	case "alone": // as process 0 is when the model is learned
 		if g.Rank() == 0 {
 			time.Sleep(3 * time.Second)
@@ -90,22 +88,6 @@ func recovers() (err error) {
 	var p *int
 	*p = 1
 	return nil
-}
-
-// untilSignal ends when a rank got SIGUSR1: all of them at the same call.
-func untilSignal(g *Group) {
-	if g.Rank() == g.Size()-1 {
-		fmt.Println("process", os.Getpid())
-	}
-	rounds := 0
-	for ; !g.Any(g.TakeSignal()); rounds++ {
-		time.Sleep(5 * time.Millisecond)
-	}
-	fmt.Println("rank", g.Rank(), "asked")
-	x := []float64{float64(rounds)}
-	if g.Agree(x); int(x[0]) != rounds {
-		g.Abort("ranks saw the signal in different rounds", 1)
-	}
 }
 
 // lateToLeave lets rank 0 wait in MPI_Finalize for rank 1, longer than it has patience.

@@ -36,7 +36,7 @@ func TestWithAuxiliary(t *testing.T) {
 		if len(factorOf) != len(a.Card)-len(n.Card) {
 			t.Fatalf("%d factors, %d auxiliary variables", len(factorOf), len(a.Card)-len(n.Card))
 		}
-		if size, ok := mrf.TableSize(a.Card, all(len(a.Card))); !ok || size > oracle.MaxStates/4 {
+		if size, ok := a.TableSize(all(len(a.Card))); !ok || size > oracle.MaxStates/4 {
 			return // too many joint states to enumerate: the structure was looked at
 		}
 		enumerated++

@@ -43,6 +43,9 @@ type Format struct {
 var formats = []Format{
 	{"a file of predictions", "", "beliefs log_score", (*Peek).isPrediction, "give the data that they are of"},
 	{"a file of arrays as PyTorch Geometric names them", "", "edge_index", nil, fromGeometric},
+	{"a graph with masks", "", "train_masks", nil, `python3 -c 'import numpy as n, sys; d = n.load(sys.argv[1]); ` +
+		`y = d["node_labels"]; n.savez("converted.npz", edges=n.unique(n.sort(d["edges"]), axis=0), ` +
+		`labels=n.where(d["train_masks"][0], y, -1), node_features=n.c_[d["node_features"], n.ones(len(y))])' FILE`},
 	{"a graph of sparse matrices", "", "adj_indptr", nil, fromSparse},
 	{"a sparse matrix", "", "indptr", nil, `python3 -c 'import numpy, sys, scipy.sparse as s; ` +
 		`numpy.savetxt("edges.csv", numpy.transpose(s.triu(s.load_npz(sys.argv[1]), 1).nonzero()), ` + edgeHeader},
@@ -69,7 +72,7 @@ var formats = []Format{
 	{"a GraphML, GML or GEXF file", "", ".graphml .gml .gexf", nil, byNetworkx + "KIND" + toTables},
 	{"a GAL file of PySAL", "", ".gal", nil, `awk 'NR == 1 {print "source,target"; next} NR % 2 == 0 {id = $1; next} ` +
 		`{for (i = 1; i <= NF; i++) print id "," $i}' FILE > edges.csv`},
-	{"a network of Hugin, libDAI or toulbar2", "", ".fg .wcsp", (*Peek).isHugin,
+	{"a file of Hugin, GeNIe, XMLBIF, libDAI or toulbar2", "", ".fg .wcsp .xdsl", (*Peek).isHugin,
 		"write it as .bif, as bnlearn and pgmpy do, or as .uai, with all entries of each table"},
 	{"a Pajek file", "", ".net .paj", nil, byNetworkx + "pajek" + toTables},
 	{"a JSON file", "", ".json", nil, `of records, python3 -c 'import pandas, sys; pandas.read_json(sys.argv[1]).to_csv(` +
@@ -77,11 +80,14 @@ var formats = []Format{
 		`python3 -c 'import json, pandas, sys; d = json.load(open(sys.argv[1])); ` +
 		`pandas.json_normalize(d["nodes"]).to_csv("nodes.csv", index=False); ` +
 		`pandas.json_normalize(d.get("links") or d["edges"]).to_csv("edges.csv", index=False)' FILE`},
+	{"a file of JSON lines", "", ".jsonl", nil, `of sentences, python3 -c 'import json, sys; [print(*map(` +
+		`"%s\t%s".__mod__, zip(d["tokens"], d["ner_tags"])), "", sep="\n") for d in map(json.loads, open(sys.argv[1]))]' ` +
+		`FILE > STEM.conll`},
 	{"an array without a name", "", ".npy", nil, `put it into npz with its name, in Python numpy.savez("data.npz", ` +
 		`labels=…, edges=…, node_features=…); of pictures, voxels and series use blockbp.GridCRF there; ` +
 		`of samples, python3 -c 'import numpy, sys; ` +
 		`a = numpy.load(sys.argv[1]); numpy.savetxt("samples.csv", a.reshape(len(a), -1), "%g", ",")' FILE`},
-	{"a file of another program", "", ".parquet .pq .xls .xlsx .ods .jsonl .mtx .mat .pt .pth .pkl " +
+	{"a file of another program", "", ".parquet .pq .xls .xlsx .ods .mtx .mat .pt .pth .pkl " +
 		".rds .sqlite .db .arff .dot .h5 .hdf5 .geojson .shp", nil,
 		"write tables nodes.csv and edges.csv, tagged text, or arrays, in Python numpy.savez(\"data.npz\", labels=…, " +
 			"edges=…, node_features=…)"},
@@ -118,8 +124,8 @@ const (
 	edgeHeader = `fmt="%d", delimiter=",", header="source,target", comments="")' FILE`
 	// byNetworkx and toTables stand around the name of a function that reads a graph.
 	byNetworkx = `python3 -c 'import networkx, pandas, sys; graph = networkx.read_`
-	toTables   = `(sys.argv[1]); pandas.DataFrame.from_dict(dict(graph.nodes(data=True)), orient="index").to_csv(` +
-		`"nodes.csv", index_label="id"); networkx.to_pandas_edgelist(graph).to_csv("edges.csv", index=False)' FILE`
+	toTables   = `(sys.argv[1]); pandas.DataFrame([{**d, "id": u} for u, d in graph.nodes(data=True)]).to_csv(` +
+		`"nodes.csv", index=False); networkx.to_pandas_edgelist(graph).to_csv("edges.csv", index=False)' FILE`
 	// AsTaggedText is how sentences are written.
 	AsTaggedText = "write a token, a tab and its label on each line, and an empty line between sentences"
 )
@@ -280,7 +286,9 @@ func (p *Peek) isStockholm() bool {
 	return strings.HasPrefix(p.start, "# STOCKHOLM") || strings.HasPrefix(p.start, "CLUSTAL")
 }
 
-func (p *Peek) isHugin() bool { return p.extension == ".net" && strings.Contains(p.start, "{") }
+func (p *Peek) isHugin() bool {
+	return p.extension == ".net" && strings.Contains(p.start, "{") || strings.Contains(p.start, "<BIF")
+}
 
 // isTokenTable knows a table of words by its header, which has a column of sentences first.
 func (p *Peek) isTokenTable() bool {

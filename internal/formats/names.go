@@ -123,8 +123,8 @@ var PictureSuffixes = []string{".jpg", ".jpeg", ".png"}
 // ColoursFile names the colours of pictures of labels beside them.
 const ColoursFile = "label_colors.txt"
 
-// ImagesFolders are what a folder of pictures is called: as usual, or by PASCAL VOC.
-var ImagesFolders = []string{"images", "JPEGImages"}
+// ImagesFolders are what a folder of pictures is called: as usual, or by PASCAL VOC or CamVid.
+var ImagesFolders = []string{"images", "JPEGImages", "701_StillsRaw_full"}
 
 // predictionsFile describes the predictions of a folder.
 const predictionsFile = "predict.json"
@@ -148,6 +148,20 @@ func EdgesBeside(samples string) string {
 	}
 	return ""
 }
+
+// ListPath returns where a list of image ids is read, or a folder that an option names: at the path as it stands, or
+// else within the data folder.
+func ListPath(folder, list string) string {
+	for _, path := range []string{list, filepath.Join(folder, list)} {
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+	}
+	return list
+}
+
+// IsNetwork reports whether a file is most probably a network with explicit tables.
+func IsNetwork(path string) bool { return Look(path).Best().Kind == KindNetwork }
 
 // IsFolder reports whether a path is a folder, or leads to one.
 func IsFolder(path string) bool {

@@ -183,8 +183,8 @@ func (t *Table) TakeHeader() error {
 	}
 	for i, name := range t.Header {
 		if before, twice := seen[name]; twice && name != "" {
-			return option.At(t.File, line, "", "rename one of them", "columns %d and %d are both called %q", before+1, i+1,
-				option.Short(name))
+			return option.At(t.File, line, "", "rename one; above a row that is no header put one",
+				"columns %d and %d are both called %q", before+1, i+1, option.Short(name))
 		}
 		seen[name] = i
 	}

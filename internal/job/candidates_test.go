@@ -97,7 +97,7 @@ func fewOf(t *testing.T, paths []string, o dataset.Options, hopsOpen bool) Task 
 	t.Helper()
 	set := oracle.Must(dataset.Open(t.Context(), paths, o))(t)
 	task := Task{Set: set, HopsOpen: hopsOpen}
-	e := oracle.Must(task.OpenEvaluation(t.Context(), Source{Paths: paths, Options: o}, "test", "test", false))(t)
+	e := oracle.Must(task.OpenEvaluation(t.Context(), paths, o, "test", "test", false))(t)
 	task.Evaluations = []*Evaluation{e}
 	return task
 }
@@ -217,13 +217,8 @@ func TestChoiceIsReproduced(t *testing.T) {
 
 	m := oracle.Must(LoadModel(filepath.Join(folder, "whole")))(t)
 	set := oracle.Must(dataset.Open(t.Context(), paths, dataset.Options{Schema: &m.Model.Schema, Recipe: m.Recipe}))(t)
-	e, err := NewEvaluation("test", set, oracle.Must(m.Instances(set))(t))
-	if err == nil {
-		err = e.Restrict("test", "train")
-	}
-	oracle.OK(t, err)
-	numbers := oracle.Must(m.Counting(t.Context(), ""))(t)
-	scored := oracle.Must(Inference{Model: m.Model, Counting: numbers, Threads: 1, Temperature: m.Temperature()}.Score(t.Context(), e, false))(t)
+	e := oracle.Must(NewEvaluation("test", set, oracle.Must(m.Instances(set))(t), "test", "train"))(t)
+	scored := oracle.Must(oracle.Must(m.Inference(t.Context(), ""))(t).Score(t.Context(), e, false))(t)
 	if a, b := scored.Score.MeanLogLoss(), want.Scores[0].Score.MeanLogLoss(); a != b || scored.Score.Accuracy() != want.Scores[0].Score.Accuracy() {
 		t.Errorf("the saved model has log loss %v, and the training told %v", a, b)
 	}
@@ -501,12 +496,12 @@ func TestScale(t *testing.T) {
 	data := func(telling int, unit float64) *dataset.Set { // the other features are noise of that unit
 		r, all := rand.New(rand.NewPCG(1, 2)), []*dataset.Arrays(nil)
 		for range 12 {
-			a := &dataset.Arrays{NodeFeatures: &dataset.Matrix{Columns: 41}, Labels: [][]int32{nil}}
+			a := &dataset.Arrays{NodeFeatures: &dataset.Matrix{Columns: 1101}, Labels: [][]int32{nil}}
 			for s := range int32(10) {
 				y := int32(r.IntN(2))
 				a.Labels[0], a.NodeFeatures.Data = append(a.Labels[0], y), append(a.NodeFeatures.Data, 1)
 				a.Edges = append(a.Edges, [2]int32{s, (s + 1) % 10})
-				for j := range 40 {
+				for j := range 1100 { // 264,240 labels times features times states
 					x := unit * r.NormFloat64()
 					if j < telling {
 						x = r.NormFloat64() + 2*float64(y)

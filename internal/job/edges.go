@@ -9,7 +9,6 @@ import (
 
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/instances"
@@ -408,7 +407,7 @@ func (p *Prepared) ruleNote() string {
 		for j, name := range t.FeatureNames {
 			if of := weighed[b]; len(of) == 1 && of[0].weighs && of[0].column == j {
 				used = fmt.Sprintf("neighbours count by the %s of their edge, unless {columns=ignore=%[1]s}", name)
-			} else if name != dataset.FormConstant {
+			} else if name != "constant" {
 				unused = append(unused, strconv.Quote(name))
 			}
 		}

@@ -12,7 +12,7 @@ import (
 
 // taggedSet is a set of text with some states.
 func taggedSet(states ...string) *dataset.Set {
-	return &dataset.Set{Recipe: dataset.Recipe{Kind: dataset.KindText},
+	return &dataset.Set{Recipe: dataset.Recipe{Kind: "text"},
 		Schema: crf.Schema{NodeTypes: []crf.NodeType{{States: states}}}}
 }
 
@@ -112,7 +112,7 @@ func TestNoEntities(t *testing.T) {
 		}
 	}
 	other := taggedSet("B-A", "I-A", "O")
-	other.Recipe.Kind = dataset.KindGraph
+	other.Recipe.Kind = "graph"
 	if newEntities(other) != nil {
 		t.Error("labels of a graph are taken for tags")
 	}

@@ -29,20 +29,29 @@ type Evaluation struct {
 	Count     [][]bool  // which nodes of each instance to compare; nil: all
 }
 
-// NewEvaluation compares with the labels that instances of a set carry. They may
-// be without the edges of the set's own.
-func NewEvaluation(name string, set *dataset.Set, instances []*crf.Instance) (*Evaluation, error) {
+// NewEvaluation compares with the labels that instances of a set carry, which may be without the edges of its own. Of
+// graph tables it compares on the nodes of one split only, and holds the labels of another; "" stands for all that are
+// not held, and for none.
+func NewEvaluation(name string, set *dataset.Set, instances []*crf.Instance, split, observed string) (*Evaluation,
+	error) {
 	for i, in := range instances {
 		if len(in.Samples()) == 0 {
 			return nil, dataf("instance %d (%s) has no labels to compare with", i, in.Name)
 		}
 	}
-	return &Evaluation{Name: name, Set: set, Instances: instances}, nil
+	e := &Evaluation{Name: name, Set: set, Instances: instances}
+	if err := e.restrict(split, observed); err != nil {
+		return nil, err
+	}
+	if e.labelled() == 0 {
+		return nil, dataf("no node that is to be compared has a label: all are hidden, or left out; blockbp predict needs " +
+			"none")
+	}
+	return e, nil
 }
 
-// Restrict compares, of graph tables, on the nodes of one split only and holds the
-// labels of another; "" stands for all that are not held, and for none.
-func (e *Evaluation) Restrict(split, observed string) error {
+// restrict takes note of the splits.
+func (e *Evaluation) restrict(split, observed string) error {
 	if split == "" && observed == "" {
 		return nil
 	}
@@ -97,47 +106,33 @@ func UnknownSplit(set *dataset.Set, split string) string {
 		option.Suggestion(split, slices.Sorted(maps.Keys(known)), ""))
 }
 
-// Check refuses to compare nothing.
-func (e *Evaluation) Check() error {
-	if e.labelled() > 0 {
-		return nil
-	}
-	return dataf("no node that is to be compared has a label: all are hidden, or left out; blockbp predict needs none")
-}
-
-// Source is where data lie and how they are read.
-type Source struct {
-	Paths   []string
-	Options dataset.Options
-}
-
-// OpenEvaluation reads the evaluation set that path names beside the training set that was read from a source: other
-// files, a list of ids in the same image folder, or a split of the same graph tables. Errors of reading are those of
-// package dataset.
-func (t *Task) OpenEvaluation(ctx context.Context, source Source, name, path string, noEdges bool) (*Evaluation,
-	error) {
-	paths, o := []string{path}, source.Options
+// OpenEvaluation reads the evaluation set that path names beside the training set that was read from data: other files,
+// a list of ids in the same image folder, or a split of the same graph tables. Errors of reading are those of package
+// dataset.
+func (t *Task) OpenEvaluation(ctx context.Context, data []string, o dataset.Options, name, path string,
+	noEdges bool) (*Evaluation, error) {
+	paths := []string{path}
 	o.Schema, o.Recipe, o.Learning = &t.Set.Schema, &t.Set.Recipe, false
 	// they are in the recipe already
 	o.Edges, o.Bins, o.Neighbours, o.Hops, o.NoBias = "", 0, 0, 0, false
 	observed, split := o.Observed, t.isSplit(path)
 	switch t.Set.Recipe.Kind {
-	case dataset.KindGraph:
+	case "graph":
 		if o.Observed = ""; split {
-			paths = source.Paths
+			paths = data
 		}
-	case dataset.KindImages:
+	case "images":
 		info, err := os.Stat(path)
 		if err != nil {
 			// The list may be given by its name inside the data folder, as --list may.
-			if _, inside := os.Stat(filepath.Join(source.Paths[0], path)); inside != nil {
+			if _, inside := os.Stat(filepath.Join(data[0], path)); inside != nil {
 				return nil, option.Errorf("%s: no such file or directory, here or in %s; want a list of ids, or a folder of "+
-					"pictures and labels", path, source.Paths[0])
+					"pictures and labels", path, data[0])
 			}
 		}
 		o.List = ""
 		if info == nil || !info.IsDir() {
-			paths, o.List = source.Paths, path
+			paths, o.List = data, path
 		}
 	}
 	set, err := dataset.Open(ctx, paths, o)
@@ -147,22 +142,17 @@ func (t *Task) OpenEvaluation(ctx context.Context, source Source, name, path str
 	if err != nil {
 		return nil, err
 	}
-	e, err := NewEvaluation(name, set, Instances(set, noEdges))
-	if err == nil && split {
-		if problem := UnknownSplit(set, path); problem != "" {
-			return nil, usagef("there is no file %q, and %s", path, option.Text(problem))
-		}
-		err = e.Restrict(path, observed)
+	if !split {
+		path, observed = "", ""
+	} else if problem := UnknownSplit(set, path); problem != "" {
+		return nil, usagef("there is no file %q, and %s", path, option.Text(problem))
 	}
-	if err == nil {
-		err = e.Check()
-	}
-	return e, err
+	return NewEvaluation(name, set, Instances(set, noEdges), path, observed)
 }
 
 // isSplit reports whether an evaluation set is a split of the training's graph tables, and no other tables.
 func (t *Task) isSplit(path string) bool {
-	if t.Set.Recipe.Kind != dataset.KindGraph {
+	if t.Set.Recipe.Kind != "graph" {
 		return false
 	}
 	_, err := os.Stat(path)

@@ -26,7 +26,7 @@ func (r *run) fit(ctx context.Context) (*learn.Result, times, error) {
 	s.Recorder, s.Checking = r.Record, r.watch.Checking
 	s.Evaluate, s.EarlyStop = r.p.evaluateDuring(r.watch, &took.evaluating, r.draw), r.p.earlyStop
 	if r.folder != nil && !r.folder.NoCheckpoint {
-		s.Checkpoint, s.CheckpointNow = r.checkpoint, r.watch.SaveNow
+		s.Checkpoint = r.checkpoint
 	}
 	if r.folder != nil && r.p.Options.WriteProof {
 		s.ProofFile = r.files.Path(proofFile)

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -170,9 +169,6 @@ func openRun(folder *Folder, p *Prepared, watch Watch) (*run, error) {
 	}
 	own := *folder
 	r.folder, r.files = &own, folder.files
-	if err := r.files.Unlocked(); err != nil {
-		watch.note("%s cannot be locked (%v): see to it that no other run uses it at the same time", r.files.Dir(), err)
-	}
 	r.folder.Config.Command, r.folder.Config.Options = trainCommand, p.resolved(folder.Config.Options)
 	if own.Resume { // with the method that was chosen at its start
 		p.Choice = cmp.Or(p.Choice, r.folder.Config.Options["method"].choiceOf())
@@ -186,7 +182,7 @@ func openRun(folder *Folder, p *Prepared, watch Watch) (*run, error) {
 	if err := r.writeConfig(); err != nil {
 		return nil, err
 	}
-	if err := r.writeKnown(); err != nil {
+	if err := r.files.WriteJSON(dataFile, dataRecord{r.sources(), len(p.Set.Sources)}); err != nil {
 		return nil, err
 	}
 	if err := r.files.WriteJSON(envFile, runfolder.Environment()); err != nil {
@@ -213,15 +209,7 @@ func (r *run) reopen() (err error) {
 	switch {
 	case err == nil:
 		r.p.Settings.Resume, r.last, r.checkpointed = state, state.Iteration, true
-		if _, err := os.Stat(r.files.Path(dataFile)); errors.Is(err, fs.ErrNotExist) {
-			r.watch.note("%s is missing: whether the data are those of the run, its checkpoint alone can tell",
-				r.files.Path(dataFile))
-		}
 	case errors.Is(err, fs.ErrNotExist):
-		if _, err := os.Stat(r.files.Path(ModelFile)); err == nil {
-			return dataf("%s is missing, although the run has come to a model, %s: bring it back, or start a new run in "+
-				"another folder", r.files.Path(checkpointFile), ModelFile)
-		}
 		metrics, err := runfolder.ReadMetrics(r.files.Path(runfolder.MetricsFile))
 		if slices.ContainsFunc(metrics, func(m runfolder.Metric) bool { return m.Iter > 0 }) {
 			return dataf("%s is missing, although %s tells of iterations: bring it back, or start a new run in another folder",
@@ -249,24 +237,10 @@ func (r *run) begin() (err error) {
 	if err := r.files.RemoveLeftovers(); err != nil {
 		return err
 	}
-	if err := r.writeConfig(); err != nil {
-		return err
-	}
-	if _, err := os.Stat(r.files.Path(dataFile)); errors.Is(err, fs.ErrNotExist) {
-		if err := r.writeKnown(); err != nil {
-			return err
-		}
-	}
-	if r.metrics, err = r.files.Metrics(r.last); err == nil && r.metrics.Lost > 0 {
-		r.watch.note("%s: %d lines were damaged, or of an iteration that was there already, and are left out",
-			r.files.Path(runfolder.MetricsFile), r.metrics.Lost)
+	if err = r.writeConfig(); err == nil {
+		r.metrics, err = r.files.Metrics(r.last)
 	}
 	return err
-}
-
-// writeKnown writes what is known of a run before it begins, beside its configuration.
-func (r *run) writeKnown() error {
-	return r.files.WriteJSON(dataFile, dataRecord{r.sources(), len(r.p.Set.Sources)})
 }
 
 // writeConfig writes what a resumed run takes its data and options from.
@@ -294,8 +268,11 @@ func (r *run) sources() []dataset.Source {
 func (r *run) sameData() error {
 	dir := r.files.Dir()
 	var record dataRecord
-	if found, err := readRecord(r.files.Path(dataFile), &record); !found {
+	if found, err := readRecord(r.files.Path(dataFile), &record); err != nil {
 		return err
+	} else if !found {
+		return dataf("%s is missing, which tells the data of the run: bring it back, or start a new run",
+			r.files.Path(dataFile))
 	}
 	const remedy = "resume with the same data, or start a new run"
 	lacks := func(list []dataset.Source, s dataset.Source) bool {
@@ -324,8 +301,7 @@ func (c Config) goesOnFrom(before *Config, dir string) error {
 	given := func(name string) bool { return c.Options[name].Source != SourceDefault }
 	differs := func(name string) bool {
 		was, ok := before.Options[name]
-		left := was.Source == SourceDefault && !given(name) && !slices.Contains(CourseOptions, name) // v0.1.0 resolved all
-		return ok && !left && jsonText(was.Value) != jsonText(c.Options[name].Value)
+		return ok && jsonText(was.Value) != jsonText(c.Options[name].Value)
 	}
 	// What was asked for is the cause, and a default may follow from it.
 	at := slices.IndexFunc(keptOptions, func(name string) bool { return differs(name) && given(name) })
@@ -379,13 +355,16 @@ func jsonText(v any) string {
 	return string(text)
 }
 
-// runFiles are all that a training leaves in its folder, as patterns of path.Match.
-var runFiles = []string{
-	envFile, dataFile, choiceFile, ResultFile, ModelFile, checkpointFile,
-	CouplingsFile, ErrorsFile, proofFile, report.ReportFile, runfolder.MetricsFile, runfolder.PlotFolder + "/*.svg",
-	runfolder.PlotFolder + "/*.png",
+// records are the files of a training that programs read.
+var records = []string{
+	envFile, dataFile, choiceFile, ResultFile, ModelFile, checkpointFile, CouplingsFile, ErrorsFile, proofFile,
+	runfolder.MetricsFile,
 	configFile, // the last, as by it a folder is known
 }
+
+// runFiles are all that a training leaves in its folder, as patterns of path.Match.
+var runFiles = append([]string{report.ReportFile, runfolder.PlotFolder + "/*.svg", runfolder.PlotFolder + "/*.png"},
+	records...)
 
 // IsRunFile reports whether a training leaves a file of this name, with slashes, in its folder.
 func IsRunFile(name string) bool {
@@ -395,10 +374,12 @@ func IsRunFile(name string) bool {
 	})
 }
 
-// IsReadOfRun reports whether a file of a training, by its name as for IsRunFile, is
-// there to be read by programs. The others are for people.
-func IsReadOfRun(name string) bool {
-	return IsRunFile(name) && name != report.ReportFile && path.Dir(name) != runfolder.PlotFolder
+// RecordsOf are the files of the training in a folder, as far as they are there, that programs read.
+func RecordsOf(dir string) (files []string) {
+	for _, name := range records {
+		files = append(files, filepath.Join(dir, name))
+	}
+	return files
 }
 
 // removeRun removes what a training has left in a folder, for another to start in it anew.
@@ -433,9 +414,6 @@ type dataRecord struct {
 	Learned int `json:"learned,omitempty"`
 }
 
-// oldSeal ends records of earlier versions.
-var oldSeal = regexp.MustCompile(`,\s*"checksum": "crc32c:[0-9a-f]{8}"\s*}\s*$`)
-
 // readRecord reads a JSON file of a run folder into v, if there is one. What is in it decides what a resumed run does,
 // so that a field without meaning is refused.
 func readRecord(path string, v any) (found bool, err error) {
@@ -445,7 +423,7 @@ func readRecord(path string, v any) (found bool, err error) {
 	} else if err != nil {
 		return false, err
 	}
-	err = fileio.JSON(oldSeal.ReplaceAll(text, []byte("}")), v)
+	err = fileio.JSON(text, v)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return false, dataf("%s: it is empty or was cut short; bring it back from a copy, or start a new run", path)
 	} else if err != nil {

@@ -20,7 +20,7 @@ import (
 )
 
 // PredictLimits bound the inference of predictions, which mostly ends where beliefs are settled.
-var PredictLimits = infer.Limits{Tolerance: infer.DefaultLimits.Tolerance, MaxSweeps: 300}
+var PredictLimits = infer.Limits{MaxSweeps: 300}.Resolved()
 
 // PredictTolerance is what a belief may still change by where predictions are settled: less
 // than anybody acts on. Means over many, such as a log loss, are off by far less.

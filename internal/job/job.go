@@ -29,8 +29,6 @@ type Watch struct {
 	Iteration func(learn.Event)
 	// Checking is told of every pass of a check, as learn.Settings.Checking.
 	Checking func(passes int, residual float64)
-	// SaveNow is asked now and then whether to make a checkpoint, as learn.Settings.CheckpointNow.
-	SaveNow func() bool
 	// Fitted is told when the weights are learned, unless the training was interrupted.
 	Fitted func()
 	// Candidate is told of every candidate of a choice by data that are held out.

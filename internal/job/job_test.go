@@ -80,7 +80,7 @@ func TestTrainInMemory(t *testing.T) {
 	folder := t.TempDir()
 	t.Chdir(folder)
 	set := chains(t, 6)
-	e := oracle.Must(NewEvaluation("self", set, set.Instances))(t)
+	e := oracle.Must(NewEvaluation("self", set, set.Instances, "", ""))(t)
 	task := Task{Set: set, Evaluations: []*Evaluation{e}}
 	r := train(t, Options{}, task, nil)
 	if names := namesIn(t, folder); len(names) > 0 {
@@ -131,16 +131,6 @@ func TestWeightsWithin(t *testing.T) {
 	}
 }
 
-// TestLoss: the learner is asked for a loss of 1/ε with ε l2, and a note says what beliefs are for.
-func TestLoss(t *testing.T) {
-	t.Parallel()
-	p := prepare(t, Options{Loss: lossHamming, Epsilon: 0.05}, Task{Set: chains(t, 40)})
-	told := strings.Contains(strings.Join(p.Notes, " "), "no probabilities")
-	if p.Problem.Loss != 20 || !(math.Abs(p.Problem.L2-0.05/40) < 1e-15) || !told {
-		t.Errorf("loss %v, l2 %v, notes %q", p.Problem.Loss, p.Problem.L2, p.Notes)
-	}
-}
-
 // TestOptionsAreValues: a preparation changes neither options nor task, so that both
 // serve again.
 func TestOptionsAreValues(t *testing.T) {
@@ -165,7 +155,7 @@ func TestOptionsAreValues(t *testing.T) {
 func TestCountingFor(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ asked, kind, want string }{
-		{"", dataset.KindImages, "convex"}, {"", dataset.KindNPZ, "trw"}, {"auto", dataset.KindNPZ, "trw"}, {"cover", dataset.KindImages, "cover"},
+		{"", "images", "convex"}, {"", "npz", "trw"}, {"auto", "npz", "trw"}, {"cover", "images", "cover"},
 	} {
 		o, err := Options{Counting: test.asked}.withDefaults()
 		if err != nil || refused(o) != nil {
@@ -208,13 +198,10 @@ func TestRestrict(t *testing.T) {
 	for s := range splits {
 		splits[s] = []string{"train", "test", ""}[s%3]
 	}
-	evaluation := func() *Evaluation {
-		return oracle.Must(NewEvaluation("test", set, set.Instances))(t)
-	}
-	wantError(t, evaluation().Restrict("test", ""), Usage, "graph tables only")
+	_, err := NewEvaluation("test", set, set.Instances, "test", "")
+	wantError(t, err, Usage, "graph tables only")
 	set.Splits = [][]string{splits}
-	e := evaluation()
-	oracle.OK(t, e.Restrict("test", "train"))
+	e := oracle.Must(NewEvaluation("test", set, set.Instances, "test", "train"))(t)
 	for s, label := range set.Instances[0].Samples()[0] {
 		held := int32(-1)
 		if splits[s] == "train" {
@@ -229,7 +216,7 @@ func TestRestrict(t *testing.T) {
 	}
 	// Held labels are what is predicted.
 	model := train(t, Options{Settings: learn.Settings{MaxIterations: 3}}, Task{Set: set}, nil).Model
-	err := Inference{Model: model.Model}.Each(t.Context(), set.Instances, e.Held, func(_ int, b *infer.Beliefs) error {
+	err = Inference{Model: model.Model}.Each(t.Context(), set.Instances, e.Held, func(_ int, b *infer.Beliefs) error {
 		for s, held := range e.Held[0] {
 			if held >= 0 && b.Labels[s] != held {
 				t.Errorf("node %d is held at %d and predicted %d", s, held, b.Labels[s])
@@ -268,7 +255,7 @@ func TestHarm(t *testing.T) {
 	opposed := oracle.Must(dataset.FromArrays(dataset.Manifest{}, dataset.Options{Schema: &alike.Schema, Recipe: &alike.Recipe}, all...))(t)
 	var sets []*Evaluation
 	for name, set := range map[string]*dataset.Set{"alike": other, "opposed": opposed} {
-		sets = append(sets, oracle.Must(NewEvaluation(name, set, set.Instances))(t))
+		sets = append(sets, oracle.Must(NewEvaluation(name, set, set.Instances, "", ""))(t))
 	}
 	some := chainsHiding(t, 60, []int{3, 4})
 	for _, test := range []struct {
@@ -378,7 +365,7 @@ func TestFoldsOfLabels(t *testing.T) {
 func TestTimeKeepsTheBest(t *testing.T) {
 	set := chains(t, 4) // few, without a prior: it soon learns them by heart
 	dev := chains(t, 40)
-	e := oracle.Must(NewEvaluation("dev", dev, dev.Instances))(t)
+	e := oracle.Must(NewEvaluation("dev", dev, dev.Instances, "", ""))(t)
 	o := Options{Settings: learn.Settings{RelativeTolerance: 1e-300, MaxTime: 2 * time.Second, EvaluateEvery: 1}, NoL2: true, NoStandardise: true}
 	var seen []float64
 	r, err := prepare(t, o, Task{Set: set, Evaluations: []*Evaluation{e}}).Train(t.Context(), nil,
@@ -398,7 +385,7 @@ func TestTimeKeepsTheBest(t *testing.T) {
 // TestEvaluationsTakeATenth: where nobody says how often, evaluations that take long are put off.
 func TestEvaluationsTakeATenth(t *testing.T) {
 	set := chains(t, 3)
-	e := oracle.Must(NewEvaluation("dev", set, set.Instances))(t)
+	e := oracle.Must(NewEvaluation("dev", set, set.Instances, "", ""))(t)
 	p := prepare(t, Options{}, Task{Set: set, Evaluations: []*Evaluation{e}})
 	spent := time.Duration(0)
 	evaluate := p.evaluateDuring(Watch{Instances: func(_ string, done, _ int) {
@@ -427,7 +414,7 @@ func TestEvaluationsTakeATenth(t *testing.T) {
 func TestKeptWeights(t *testing.T) {
 	t.Parallel()
 	set, dev := chains(t, 3), chains(t, 40)
-	task := Task{Set: set, Evaluations: []*Evaluation{oracle.Must(NewEvaluation("dev", dev, dev.Instances))(t)}}
+	task := Task{Set: set, Evaluations: []*Evaluation{oracle.Must(NewEvaluation("dev", dev, dev.Instances, "", ""))(t)}}
 	settings := learn.Settings{Method: learn.Exact, MaxPasses: 40, EvaluateEvery: 1}
 	last := train(t, Options{Settings: settings, NoL2: true}, task, nil)
 	best := train(t, Options{Settings: settings, NoL2: true, EarlyStop: "log_loss@dev:1000"}, task, nil)

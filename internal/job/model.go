@@ -26,8 +26,9 @@ import (
 	"github.com/blockbp/blockbp/learn"
 )
 
-// Keys of a model file's metadata, beside dataset.RecipeKey.
+// Keys of a model file's metadata.
 const (
+	MetaRecipe   = "recipe"   // how data are read for it
 	MetaCounting = "counting" // a name, or countingOwn
 	MetaSeed     = "seed"     // of counting numbers that are drawn
 	MetaEdges    = "edges"    // none: trained on node features alone; balanced: by that rule
@@ -36,7 +37,7 @@ const (
 	MetaTemperature = "temperature"
 
 	edgesNone = "none"
-	// countingOwn stands for the numbers in crf.Model.Counts.
+	// countingOwn stands for the numbers in the model.
 	countingOwn = "numbers"
 	// countingExact stands for exact inference, where that is cheap, and else for countingBeside.
 	countingExact, countingBeside = "exact", "trw"
@@ -45,7 +46,7 @@ const (
 )
 
 // metaKeys are all of them. Another one would change what a model means without this program knowing how.
-var metaKeys = []string{dataset.RecipeKey, MetaCounting, MetaSeed, MetaEdges, MetaTraining, MetaTemperature, metaOrigin}
+var metaKeys = []string{MetaRecipe, MetaCounting, MetaSeed, MetaEdges, MetaTraining, MetaTemperature, metaOrigin}
 
 // Model is a model with what is known of how data are read for it and how it was trained.
 type Model struct {
@@ -68,10 +69,11 @@ func (m *Model) Temperature() float64 {
 // says nothing of how to read data, is an *Error of kind Data.
 func LoadModel(path string) (*Model, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		if err := CheckRunFolder(path, ModelFile); err != nil {
-			return nil, err
+		dir := path
+		path = filepath.Join(dir, ModelFile)
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return nil, dataf("%s has no %s: it is no run folder, or its run has not come so far", dir, ModelFile)
 		}
-		path = filepath.Join(path, ModelFile)
 	}
 	model, meta, err := crf.Load(path)
 	if err != nil {
@@ -90,7 +92,7 @@ func LoadModel(path string) (*Model, error) {
 	if m.Recipe, err = recipeOf(path, meta); err != nil {
 		return nil, err
 	}
-	if own := meta[MetaCounting] == countingOwn; own != (model.Counts != nil) {
+	if own := meta[MetaCounting] == countingOwn; own != (model.NodeCounts != nil) {
 		return nil, dataf("%s: metadata %q are %q, and it has tensors of counting numbers: %v: the file is damaged", path,
 			MetaCounting, meta[MetaCounting], !own)
 	}
@@ -156,14 +158,14 @@ func (m *Model) unfinished() string {
 
 // recipeOf reads how data are read for the model at path from its metadata.
 func recipeOf(path string, meta map[string]string) (*dataset.Recipe, error) {
-	text, ok := meta[dataset.RecipeKey]
+	text, ok := meta[MetaRecipe]
 	if !ok {
 		return nil, dataf("%s: the metadata have no %q, so it is not known how to read data for this model; train it with "+
-			"blockbp train", path, dataset.RecipeKey)
+			"blockbp train", path, MetaRecipe)
 	}
 	recipe, err := dataset.ParseRecipe(text)
 	if err != nil {
-		return nil, dataf("%s: metadata %s: %v", path, dataset.RecipeKey, err)
+		return nil, dataf("%s: metadata %s: %v", path, MetaRecipe, err)
 	}
 	return recipe, nil
 }
@@ -205,16 +207,18 @@ func (m *Model) Couplings() ([]CouplingRow, error) {
 	return ReadCouplings(path)
 }
 
-// Exact reports whether the model predicts by exact inference, where that is cheap: it was
-// trained by it, and no counting numbers are asked for.
-func (m *Model) Exact(asked string) bool { return asked == "" && m.Meta[MetaCounting] == countingExact }
+// exact reports whether the model predicts by exact inference, where that is cheap: it was trained by it.
+func (m *Model) exact() bool { return m.Meta[MetaCounting] == countingExact }
 
-// Sweeps is how many predictions make, as learning did; 0: until beliefs are settled.
-func (m *Model) Sweeps() int {
+// Inference is how the model predicts, unless other counting numbers are asked for: exactly, or by as many sweeps as it
+// has learned with, or until beliefs are settled.
+func (m *Model) Inference(ctx context.Context, asked string) (Inference, error) {
 	var training struct{ Method string }
 	_ = json.Unmarshal([]byte(m.Meta[MetaTraining]), &training)
 	sweeps, _ := strconv.Atoi(strings.TrimPrefix(training.Method, string(learn.Truncated)+":")) // 0 of others
-	return max(0, sweeps)
+	numbers, err := m.Counting(ctx, asked)
+	return Inference{Model: m.Model, Counting: numbers, Exact: asked == "" && m.exact(), Temperature: m.Temperature(),
+		Truncated: max(0, sweeps)}, err
 }
 
 // Counting returns the counting numbers to use with the model: those of its
@@ -233,12 +237,12 @@ func (m *Model) Counting(ctx context.Context, asked string) (counting.Func, erro
 	case spec != countingOwn:
 		return Counting(ctx, spec, seed)
 	}
-	c := m.Model.Counts
-	numbers := counting.Given(countingOwn, c.Node, c.Edge)
+	c := m.Model
+	numbers := counting.Given(countingOwn, c.NodeCounts, c.EdgeCounts)
 	return func(g *graph.Graph) (*counting.Numbers, error) {
-		if len(c.Node) != g.NumNodes() || len(c.Edge) != g.NumEdges() {
+		if len(c.NodeCounts) != g.NumNodes() || len(c.EdgeCounts) != g.NumEdges() {
 			return nil, dataf("the model has counting numbers for a network of %d nodes and %d edges, this one has %d and "+
-				"%d: give others with {counting}", len(c.Node), len(c.Edge), g.NumNodes(), g.NumEdges())
+				"%d: give others with {counting}", len(c.NodeCounts), len(c.EdgeCounts), g.NumNodes(), g.NumEdges())
 		}
 		n, err := numbers(g)
 		if err != nil {
@@ -275,25 +279,10 @@ func withoutEdges(data []*crf.Instance) (alone []*crf.Instance) {
 // HashWeights returns the SHA-256 of the weights' bits, little-endian.
 func HashWeights(weights []float64) string {
 	h := sha256.New()
-	var word [8]byte
-	for _, w := range weights {
-		binary.LittleEndian.PutUint64(word[:], math.Float64bits(w))
-		h.Write(word[:])
+	if err := binary.Write(h, binary.LittleEndian, weights); err != nil {
+		panic("job: " + err.Error()) // a hash takes all
 	}
 	return hex.EncodeToString(h.Sum(nil))
-}
-
-// CheckRunFolder looks whether a folder has a file that a run leaves in it.
-func CheckRunFolder(dir, file string) error {
-	if _, err := os.Stat(dir); err != nil {
-		return err
-	}
-	if _, err := os.Stat(filepath.Join(dir, file)); errors.Is(err, fs.ErrNotExist) {
-		return dataf("%s has no %s: it is no run folder, or its run has not come so far", dir, file)
-	} else if err != nil {
-		return err
-	}
-	return nil
 }
 
 // DataError says what is wrong with the file at path.

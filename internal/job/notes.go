@@ -10,6 +10,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/spill"
 	"github.com/blockbp/blockbp/learn"
 )
@@ -25,7 +26,7 @@ func (p *Prepared) hints() (texts []string) {
 		texts = append(texts, fmt.Sprintf("files in %s lie in memory: name a folder on a disk, or leave {spill} out",
 			o.Spill))
 	}
-	if o.Counting == "bethe" && set.Recipe.Kind == dataset.KindImages && !o.Method.Local() && p.labels().hidden > 0 {
+	if o.Counting == "bethe" && set.Recipe.Kind == "images" && !o.Method.Local() && p.labels().hidden > 0 {
 		texts = append(texts, "with {counting=bethe} the objective of hidden labels is a difference of two approximations, "+
 			"by which photographs were learned wrong: compare with {counting=convex}")
 	}
@@ -64,7 +65,7 @@ func labelledSplits(set *dataset.Set) []string {
 // share edges and features of one network, whose labels differ; pictures are the same if their names are, too.
 func learnedFrom(set *dataset.Set, evaluations []*Evaluation) (texts []string) {
 	for _, e := range evaluations {
-		if e.Set == set || e.Set.Recipe.Kind == dataset.KindGraph {
+		if e.Set == set || e.Set.Recipe.Kind == "graph" {
 			continue
 		}
 		if path := sharedLabels(e.Set, e.Set.Sources, set.Sources); path != "" {
@@ -79,7 +80,7 @@ func learnedFrom(set *dataset.Set, evaluations []*Evaluation) (texts []string) {
 func sharedLabels(set *dataset.Set, sources, others []dataset.Source) string {
 	for _, s := range sources {
 		same := func(o dataset.Source) bool {
-			named := set.Recipe.Kind != dataset.KindImages || filepath.Base(o.Path) == filepath.Base(s.Path)
+			named := set.Recipe.Kind != "images" || filepath.Base(o.Path) == filepath.Base(s.Path)
 			return o.SHA256 == s.SHA256 && o.Bytes > 0 && named
 		}
 		labels := filepath.Ext(s.Path) != ".npy" || filepath.Base(s.Path) == "labels.npy"
@@ -113,7 +114,7 @@ func (m *Model) learned() (Config, []dataset.Source) {
 func (m *Model) LearnedFrom(e *Evaluation) string {
 	config, learned := m.learned()
 	sources := e.Set.Sources
-	if e.Set.Recipe.Kind == dataset.KindGraph && len(sources)%2 == 0 { // tables of nodes, and behind each one of edges
+	if e.Set.Recipe.Kind == "graph" && len(sources)%2 == 0 { // tables of nodes, and behind each one of edges
 		sources = slices.Clone(sources)
 		for i := 1; i < len(sources); i += 2 {
 			sources[i].Path = dataset.ManifestName // which has no labels
@@ -133,13 +134,9 @@ func (m *Model) LearnedFrom(e *Evaluation) string {
 	return fmt.Sprintf("labels of %s were learned from, so that these measures are too good: compare on others", path)
 }
 
-const (
-	// unsettledTold is the change of a message in the last pass of a check that is told
-	// of: the check that a limit ends is short, and leaves smaller ones as a rule.
-	unsettledTold = 0.01
-	// mostNamed bounds how many states one text names.
-	mostNamed = 3
-)
+// unsettledTold is the change of a message in the last pass of a check that is told of: the check that a limit ends is
+// short, and leaves smaller ones as a rule.
+const unsettledTold = 0.01
 
 // noOptimum tells of states that no label has where nothing regularises: the likelihood
 // grows for ever as their weights fall.
@@ -169,7 +166,7 @@ func noOptimum(p learn.Problem) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("{l2=0}, and no label has %s: nothing keeps their weights from falling without end; "+
-		"give {l2} a positive value, or leave such states out of the data", some(names, " and %d more"))}
+		"give {l2} a positive value, or leave such states out of the data", option.FirstFew(names))}
 }
 
 // resultNotes say what a result shows to be wrong with data or settings, each with what to do about it.
@@ -188,7 +185,7 @@ func resultNotes(r *learn.Result) []string {
 		texts = append(texts, fmt.Sprintf("labels leave some states of node type %s alike, as states that no label has: "+
 			"their weights began at small random numbers of {seed}, which decides what each state comes to stand for, and "+
 			"may decide which of several optima is reached; compare the objectives of a few seeds",
-			some(types, " and %d more")))
+			option.FirstFew(types)))
 	}
 	if r.AtStart {
 		texts = append(texts, fmt.Sprintf("a limit ended the run after %d iterations, none of which is known to have made "+
@@ -205,13 +202,4 @@ func resultNotes(r *learn.Result) []string {
 			"and other numbers without negative c_s need no damping and learn faster here", r.Damping))
 	}
 	return texts
-}
-
-// some lists the first of some names, and then how many more there are.
-func some(names []string, more string) string {
-	text := strings.Join(names[:min(mostNamed, len(names))], ", ")
-	if n := len(names) - mostNamed; n > 0 {
-		text += fmt.Sprintf(more, n)
-	}
-	return text
 }

@@ -11,7 +11,7 @@ import (
 // TestLearnedFrom: folders of arrays that share the edges of a network alone are not the same data.
 func TestLearnedFrom(t *testing.T) {
 	of := func(names ...string) *dataset.Set {
-		s := &dataset.Set{Recipe: dataset.Recipe{Kind: dataset.KindNPZ}}
+		s := &dataset.Set{Recipe: dataset.Recipe{Kind: "npz"}}
 		for _, name := range names {
 			s.Sources = append(s.Sources, dataset.Source{Path: name, Bytes: 1, SHA256: name})
 		}

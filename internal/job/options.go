@@ -125,7 +125,7 @@ func (o Options) withDefaults() (Options, error) {
 		cmp.Or(o.Counting, autoCounting)
 	o.Edges, o.Scale = cmp.Or(o.Edges, edgesAuto), cmp.Or(o.Scale, scaleAuto)
 	o.Step, o.Threads = cmp.Or(o.Step, autoStep), cmp.Or(o.Threads, runtime.GOMAXPROCS(0))
-	if o.Standardise = o.standardises(); o.Prior == 0 && !o.givesL2() {
+	if o.Standardise = !o.NoStandardise && (o.Standardise || !o.givesL2()); o.Prior == 0 && !o.givesL2() {
 		o.Prior = 1
 	}
 	var err error
@@ -145,11 +145,6 @@ func (o Options) withDefaults() (Options, error) {
 
 // givesL2 reports whether l2 is given in the place of a prior.
 func (o *Options) givesL2() bool { return o.L2 != 0 || o.NoL2 }
-
-// standardises reports whether features are put on one scale.
-func (o *Options) standardises() bool {
-	return !o.NoStandardise && (o.Standardise || !o.givesL2())
-}
 
 // l2 is that of the objective, for N samples.
 func (o *Options) l2(samples float64) float64 {
@@ -230,9 +225,9 @@ func (o *Options) validate() error {
 		}
 	}
 	switch {
-	case o.WriteProof && (o.Standardise || o.Method.Local() || o.NoEdges || o.ClassWeights != "" || o.NoL2):
+	case o.WriteProof && (o.Standardise || o.Method.Local() || o.NoEdges || o.ClassWeights+o.Physics != "" || o.NoL2):
 		return usagef("{proof} is of edges, messages, and features as they are: give {standardise!--standardise=false}, a " +
-			"{method} such as bbpl, and none of {no-edges}, {class-weights} and {l2=0}")
+			"{method} such as bbpl, and none of {model}, {no-edges}, {class-weights} and {l2=0}")
 	case o.Prior != 0 && o.givesL2():
 		return usagef("{prior} and {l2} are two ways to say one thing: l2 = 1/(N prior²), N being the number of samples; " +
 			"give one of them")
@@ -288,9 +283,9 @@ func (o *Options) countingFor(set *dataset.Set, initial *Model) string {
 	case o.Counting != autoCounting:
 		return o.Counting
 	case o.Method == learn.Truncated && (initial == nil || initial.Meta[MetaCounting] == "convex"):
-	case initial != nil && !initial.Exact("") && initial.Meta[MetaCounting] != "":
+	case initial != nil && !initial.exact() && initial.Meta[MetaCounting] != "":
 		return initial.Meta[MetaCounting]
-	case set.Recipe.Kind == dataset.KindImages:
+	case set.Recipe.Kind == "images":
 		return "convex"
 	}
 	return "trw"
@@ -454,7 +449,7 @@ func (p *Prepared) resolved(asked map[string]Option) map[string]Option {
 	}
 	p.resolveBlocks(options)
 	if p.choice != nil {
-		if p.Set.Recipe.Kind == dataset.KindGraph {
+		if p.Set.Recipe.Kind == "graph" {
 			put(options, "hops", p.Set.Recipe.Hops)
 		}
 		for _, name := range []string{"hops", "prior", "edges"} {

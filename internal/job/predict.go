@@ -123,7 +123,7 @@ func (w Inference) PredictInto(ctx context.Context, run *runfolder.Run, set *dat
 	palette := paletteOf(set)
 	p, err := w.predict(ctx, run.Dir(), set, instances, held, func(i int, _, b *infer.Beliefs) (string, error) {
 		labels, name := set.Labels(instances[i], b.Labels), names[i]+".npz"
-		err := run.Via(name, func(path string) error { return dataset.WritePrediction(path, labels, b.Node, b.NodeAt) })
+		err := run.Via(name, func(path string) error { return writeBeliefs(path, labels, b) })
 		if err != nil || i >= len(set.Images) {
 			return run.Path(name), err
 		}
@@ -145,6 +145,24 @@ func (w Inference) PredictInto(ctx context.Context, run *runfolder.Run, set *dat
 		p.Instances[i].Name = names[i]
 	}
 	return p, run.WriteJSON("predict.json", p)
+}
+
+// writeBeliefs writes what a model says of one instance as a file that numpy.load reads, whole or not at all:
+//
+//	labels   [n] int32           the most likely label of every node
+//	beliefs  [n, k] float64      the belief of every state; k is the largest number
+//	                             of states of any node, and rows are filled with 0
+//	states   [n] int32           the number of states of every node
+func writeBeliefs(path string, labels []int32, b *infer.Beliefs) error {
+	states := make([]int32, len(labels))
+	most := 0
+	for s := range labels {
+		n := len(b.Of(s))
+		states[s], most = int32(n), max(most, n)
+	}
+	return npy.WriteArchive(path, npy.ArrayOf("labels", labels, len(labels)),
+		npy.RowsOf("beliefs", func(row []float64, s int) { clear(row[copy(row, b.Of(s)):]) }, len(labels), most),
+		npy.ArrayOf("states", states, len(labels)))
 }
 
 // paletteOf has the colours of the states in label pictures: those that the model learned from had, or else colours
@@ -284,7 +302,7 @@ func (w Inference) PredictTable(ctx context.Context, file fileio.Target, set *da
 	}
 	extension := filepath.Ext(file.Path)
 	asText := extension == conll || extension == conllu
-	if asText && set.Recipe.Kind != dataset.KindText {
+	if asText && set.Recipe.Kind != "text" {
 		return nil, usagef("{out} %s: sentences are written so, and these data are none; name a file that ends in .csv or "+
 			".tsv, or a folder", file.Path)
 	}
@@ -335,7 +353,7 @@ type predictionTable struct {
 
 func newPredictionTable(out io.Writer, path string, set *dataset.Set, several bool) *predictionTable {
 	t := &predictionTable{rows: csv.NewWriter(out), several: several}
-	t.token = len(set.Names) > 0 && set.Names[0] != nil && set.Recipe.Kind == dataset.KindText
+	t.token = len(set.Names) > 0 && set.Names[0] != nil && set.Recipe.Kind == "text"
 	if filepath.Ext(path) == TableExtensions[1] {
 		t.rows.Comma = '\t'
 	}

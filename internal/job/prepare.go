@@ -306,18 +306,15 @@ func (p *Prepared) checkMemory() (err error) {
 	return err
 }
 
-// CheckTraining says what a training with the choices of a user who makes none would note of data, and whether it
-// would take more memory than it may, as Options.Memory has it. The features of the set may be changed.
-func CheckTraining(ctx context.Context, set *dataset.Set, allowed int64) (notes []string, err error) {
+// CheckTraining refuses data of which a training, with the choices of a user who makes none, would take more memory
+// than it may, as Options.Memory has it. The features of the set may be changed.
+func CheckTraining(ctx context.Context, set *dataset.Set, allowed int64) error {
 	o := Options{Settings: learn.Settings{Memory: allowed}, Scale: scaleEach}
-	p, err := Prepare(ctx, o, Task{Set: set, Owned: true})
-	switch {
-	case ctx.Err() != nil || errors.As(err, new(*memory.Error)) || errors.As(err, new(*learn.MemoryError)):
-		return nil, err
-	case err != nil:
-		return nil, nil // nothing can be learned from them, such as data without labels
+	_, err := Prepare(ctx, o, Task{Set: set, Owned: true})
+	if ctx.Err() != nil || errors.As(err, new(*memory.Error)) || errors.As(err, new(*learn.MemoryError)) {
+		return err
 	}
-	return noOptimum(p.Problem), nil
+	return nil // of others nothing can be learned, such as data without labels
 }
 
 // suits refuses data that neither a loss nor a proof is of, before anything is chosen by them.

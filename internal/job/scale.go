@@ -23,9 +23,9 @@ const (
 	scaleOne  = "one:"
 )
 
-// mostScaling bounds labels times features times states by which a scale is chosen: with more of them the prior,
-// and so the scale, hardly matters, and folds would take seconds.
-const mostScaling = 1 << 18
+// A scale is chosen by at most mostScaling labels times features times states, as folds of more would take seconds, and
+// by at most labelsPerFeature: with more of them the prior, and so the scale, hardly matters.
+const mostScaling, labelsPerFeature = 1 << 21, 64
 
 // leastGain is the share of the log loss that another scale has to gain: less is felt by no prediction, however sure
 // folds are of it.
@@ -139,16 +139,16 @@ func (p *Prepared) compareScales(ctx context.Context, each *standardise.Map) (*C
 // suitScales reports whether features of nodes are dense, and their labels neither too few nor too many, to choose a
 // scale by.
 func (p *Prepared) suitScales() bool {
-	labels, size := 0, 0
+	labels, size, features := 0, 0, 0
 	for a, t := range p.Problem.Model.Schema.NodeTypes {
 		for _, in := range p.Problem.Data {
 			f := in.NodeFeatures(a)
 			if t.Copies > 0 || f.Data().Start != nil {
 				return false
 			}
-			labels += f.Rows()
+			labels, features = labels+f.Rows(), max(features, f.Dim())
 			size += f.Rows() * f.Dim() * len(t.States)
 		}
 	}
-	return labels >= 2*leastLabels && size <= mostScaling
+	return labels >= 2*leastLabels && size <= mostScaling && labels <= labelsPerFeature*features
 }

@@ -423,7 +423,7 @@ const tagLetters, firstLetters, finalLetters = "BIESMLUW", "BSUW", "ESLUW"
 // newEntities returns nil for states of text that are no such tags.
 func newEntities(set *dataset.Set) *Entities {
 	e := &Entities{}
-	if set.Recipe.Kind != dataset.KindText {
+	if set.Recipe.Kind != "text" {
 		return nil
 	}
 	letters := map[byte]bool{}

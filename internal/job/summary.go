@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
@@ -229,12 +227,11 @@ func Known(format string, x runfolder.Float) string {
 // result makes models of what was learned.
 func (p *Prepared) result(f *learn.Result) *Result {
 	meta := p.modelMeta(f)
-	var counts *crf.Counts
-	if meta[MetaCounting] == countingOwn {
-		counts = p.Initial.Model.Counts
-	}
 	f.Model = p.original(f.Model)
-	f.Model.Counts = counts
+	f.Model.NodeCounts, f.Model.EdgeCounts = nil, nil
+	if meta[MetaCounting] == countingOwn {
+		f.Model.NodeCounts, f.Model.EdgeCounts = p.Initial.Model.NodeCounts, p.Initial.Model.EdgeCounts
+	}
 	recipe := p.Set.Recipe // a copy, as a model does not keep the data
 	untrained := f.AtStart && numeric.Norm(p.Problem.Model.Weights) == 0
 	return &Result{Result: f, Untrained: untrained, Model: &Model{Model: f.Model, Recipe: &recipe, Meta: meta}}
@@ -245,9 +242,9 @@ func (p *Prepared) result(f *learn.Result) *Result {
 func (p *Prepared) modelMeta(f *learn.Result) map[string]string {
 	o := &p.Options
 	meta := map[string]string{
-		dataset.RecipeKey: p.Set.Recipe.String(),
-		MetaCounting:      o.Counting,
-		MetaSeed:          strconv.FormatUint(o.Seed, 10),
+		MetaRecipe:   p.Set.Recipe.String(),
+		MetaCounting: o.Counting,
+		MetaSeed:     strconv.FormatUint(o.Seed, 10),
 		MetaTraining: jsonText(struct {
 			Method string `json:"method"`
 			Course

@@ -31,7 +31,7 @@ func RandomNetwork(rng *rand.Rand, card []int, numFactors, maxArity int, scale, 
 	n := &mrf.Network{Card: card}
 	for range numFactors {
 		scope := rng.Perm(len(card))[:rng.IntN(min(maxArity, len(card))+1)]
-		size, ok := mrf.TableSize(card, scope)
+		size, ok := n.TableSize(scope)
 		if !ok || size > MaxStates {
 			panic("oracle: RandomNetwork with a table that is too large")
 		}

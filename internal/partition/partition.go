@@ -15,7 +15,7 @@ type Partition struct {
 	// NumGroups is the number of edge groups: unordered pairs {a, b} of blocks,
 	// a = b included, that share at least one edge or, for a = b, one node.
 	NumGroups int
-	coloured  bool // runs are colours (chooseRuns)
+	Coloured  bool // runs are colours (chooseRuns)
 }
 
 // Block is the sub-network F_i = (V_i, E_i): its nodes, and every edge with at least one end among them.
@@ -138,7 +138,7 @@ func Whole(g *graph.Graph) *Partition { return (&Partition{Graph: g}).whole() }
 
 // Coloured is Whole with nodes in another order: of every window first those of one colour, of which no two are
 // neighbours, then those of the next. There are few colours, so that many nodes are updated at a time.
-func Coloured(g *graph.Graph) *Partition { return (&Partition{Graph: g, coloured: true}).whole() }
+func Coloured(g *graph.Graph) *Partition { return (&Partition{Graph: g, Coloured: true}).whole() }
 
 func (p *Partition) whole() *Partition {
 	p.Of = make([]int32, p.Graph.NumNodes())

@@ -4,7 +4,7 @@ package partition
 // node among their ends. Blocks and groups keep their numbers, and blocks may become empty. It is the shape of
 // inference with some variables observed: p.Graph and p.Of stay those of all nodes.
 func (p *Partition) Restrict(keep []bool) *Partition {
-	r := &Partition{Graph: p.Graph, Of: p.Of, NumGroups: p.NumGroups, coloured: p.coloured,
+	r := &Partition{Graph: p.Graph, Of: p.Of, NumGroups: p.NumGroups, Coloured: p.Coloured,
 		Blocks: make([]Block, len(p.Blocks))}
 	for b := range p.Blocks {
 		old, block := &p.Blocks[b], &r.Blocks[b]

@@ -49,12 +49,12 @@ func (p *Partition) chooseRuns(window []int32, block int32, run, count []int32) 
 		taken = taken[:0]
 		for _, d := range p.Graph.Incoming(s) {
 			if t := p.Graph.Source(d); p.Of[t] == block {
-				if next = max(next, run[t]+1); p.coloured {
+				if next = max(next, run[t]+1); p.Coloured {
 					taken = append(taken, run[t])
 				}
 			}
 		}
-		if p.coloured {
+		if p.Coloured {
 			slices.Sort(taken)
 			next = 1
 			for _, r := range taken {

@@ -1,11 +1,10 @@
 package report
 
 import (
-	"bytes"
-	_ "embed" // for the style and the template of the report
+	_ "embed" // for the style and the frame of the report
 	"errors"
 	"fmt"
-	"html/template"
+	"html"
 	"io"
 	"strconv"
 	"strings"
@@ -21,11 +20,8 @@ const ReportFile = "report.html"
 //go:embed report.css
 var reportStyle string
 
-//go:embed report.html.tmpl
-var reportText string
-
-// reportTemplate lays out a report.
-var reportTemplate = template.Must(template.New(ReportFile).Parse(reportText))
+//go:embed page.html
+var reportFrame string // with places for the title, the style, the heading and what follows it
 
 // CalloutKind is the weight of a Callout.
 type CalloutKind string
@@ -46,35 +42,32 @@ var calloutLabels = map[CalloutKind]string{CalloutOK: "✓", CalloutWarn: "Note"
 type Report struct {
 	Title, Subtitle string
 
-	blocks []reportBlock
-	err    error // the first part that failed
+	body     strings.Builder
+	headings []string // of the sections
+	figures  bool     // the last part is a figure, and the next one may stand beside it
+	err      error    // the first part that failed
 }
 
-// reportBlock is one part of a report; which fields count depends on Kind.
-type reportBlock struct {
-	Kind    string
-	Text    string
-	Anchor  string // of a section
-	Class   string // of a callout
-	Label   string // of a callout
-	Headers []reportCell
-	Rows    [][]reportCell
-	Figures []reportFigure
+// add begins a part on a line of its own, in which texts are escaped.
+func (r *Report) add(format string, texts ...string) {
+	if r.figures {
+		r.figures = false
+		r.add("</div>")
+	}
+	r.body.WriteString("\n")
+	r.put(format, texts...)
 }
 
-// reportFigure is a figure of several that stand beside each other where there is room.
-type reportFigure struct {
-	Text  string
-	Drawn template.HTML // an SVG element
-	Wide  bool
-}
+// put writes more of a part. Nothing but its format is taken as HTML.
+func (r *Report) put(format string, texts ...string) { r.body.WriteString(filled(format, texts...)) }
 
-// reportCell is one cell of a table.
-type reportCell struct {
-	Text   string
-	Number bool         // aligned on the right
-	Much   bool         // of confusions: a large share
-	Share  template.CSS // of a percentage: how long a bar is
+// filled is a format with texts that are escaped.
+func filled(format string, texts ...string) string {
+	escaped := make([]any, len(texts))
+	for i, text := range texts {
+		escaped[i] = html.EscapeString(text)
+	}
+	return fmt.Sprintf(format, escaped...)
 }
 
 // Date is how pages write a time.
@@ -82,34 +75,27 @@ func Date(t time.Time) string { return t.Format("2006-01-02 15:04") }
 
 // Section begins a section. A page of several sections lists them at its top.
 func (r *Report) Section(heading string) {
-	anchor := "section-" + strconv.Itoa(len(r.contents())+1)
-	r.blocks = append(r.blocks, reportBlock{Kind: "section", Text: heading, Anchor: anchor})
+	r.headings = append(r.headings, heading)
+	r.add(`<h2 id="section-%s">%s</h2>`, strconv.Itoa(len(r.headings)), heading)
 }
 
 // Paragraph adds text.
-func (r *Report) Paragraph(text string) {
-	r.blocks = append(r.blocks, reportBlock{Kind: "paragraph", Text: option.Command(text)})
-}
+func (r *Report) Paragraph(text string) { r.add("<p>%s</p>", option.Command(text)) }
 
 // Callout adds a coloured box with one message.
 func (r *Report) Callout(kind CalloutKind, text string) {
-	r.blocks = append(r.blocks, reportBlock{Kind: "callout", Class: string(kind), Label: calloutLabels[kind],
-		Text: option.Command(text)})
+	r.add(`<div class="callout %s"><b>%s</b>%s</div>`, string(kind), calloutLabels[kind], option.Command(text))
 }
 
 // Code adds text to copy as it is, such as a command.
-func (r *Report) Code(text string) {
-	r.blocks = append(r.blocks, reportBlock{Kind: "code", Text: text})
-}
+func (r *Report) Code(text string) { r.add("<pre><code>%s</code></pre>", text) }
 
 // Fold hides the parts that follow, up to Unfold, behind a summary that a click opens.
 // Folds do not nest, and hold no sections.
-func (r *Report) Fold(summary string) {
-	r.blocks = append(r.blocks, reportBlock{Kind: "fold", Text: summary})
-}
+func (r *Report) Fold(summary string) { r.add("<details><summary>%s</summary>", summary) }
 
 // Unfold ends a Fold.
-func (r *Report) Unfold() { r.blocks = append(r.blocks, reportBlock{Kind: "unfold"}) }
+func (r *Report) Unfold() { r.add("</details>") }
 
 // Table adds a table; columns of numbers are aligned on the right, as in Table, and so are those with percentages.
 func (r *Report) Table(headers []string, rows [][]string) {
@@ -119,31 +105,37 @@ func (r *Report) Table(headers []string, rows [][]string) {
 			numeric[j] = numeric[j] || strings.HasSuffix(text, " %")
 		}
 	}
-	block := reportBlock{Kind: "table", Headers: reportCells(headers, numeric)}
-	for _, row := range rows {
-		block.Rows = append(block.Rows, reportCells(row, numeric))
+	r.add(`<div class="scroll"><table>`)
+	r.add("<thead><tr>")
+	for j, text := range headers {
+		class := ""
+		if numeric[j] {
+			class = ` class="number"`
+		}
+		r.put(`<th scope="col"`+class+`>%s</th>`, text)
 	}
-	r.blocks = append(r.blocks, block)
-}
-
-// reportCells is one row of a table.
-func reportCells(texts []string, numeric []bool) []reportCell {
-	cells := make([]reportCell, len(texts))
-	for j, text := range texts {
-		cells[j] = reportCell{Text: text, Number: numeric[j]}
-		if number, ok := strings.CutSuffix(text, " %"); ok {
-			if share, err := strconv.ParseFloat(number, 64); err == nil && share <= 100 {
-				cells[j].Share = shareOf(share)
+	r.put("</tr></thead>\n<tbody>")
+	for _, row := range rows {
+		r.add("<tr>")
+		for j, text := range row {
+			number, percent := strings.CutSuffix(text, " %")
+			share, err := strconv.ParseFloat(number, 64)
+			switch {
+			case percent && err == nil && share <= 100:
+				r.put(`<td class="number share" style="%s">%s</td>`, shareOf(share), text)
+			case numeric[j]:
+				r.put(`<td class="number">%s</td>`, text)
+			default:
+				r.put("<td>%s</td>", text)
 			}
 		}
+		r.put("</tr>")
 	}
-	return cells
+	r.add("</tbody></table></div>")
 }
 
 // shareOf is a percentage as the style sheet knows it.
-func shareOf(percent float64) template.CSS {
-	return template.CSS(fmt.Sprintf("--share:%.2f", percent))
-}
+func shareOf(percent float64) string { return fmt.Sprintf("--share:%.2f", percent) }
 
 // Figure adds a figure with a caption, beside the figures just before it; a panel has a line of its own. It is a part
 // of the page, and has its colours: its texts are escaped.
@@ -153,49 +145,51 @@ func (r *Report) Figure(drawn Figure, caption string) {
 		r.err = errors.Join(r.err, fmt.Errorf("figure %q: %w", caption, err))
 		return
 	}
-	if len(r.blocks) == 0 || r.blocks[len(r.blocks)-1].Kind != "figures" {
-		r.blocks = append(r.blocks, reportBlock{Kind: "figures"})
+	if !r.figures {
+		r.add(`<div class="figures">`)
+		r.figures = true
 	}
-	last := &r.blocks[len(r.blocks)-1]
-	_, wide := drawn.(Panel)
-	last.Figures = append(last.Figures, reportFigure{Text: caption, Drawn: template.HTML(element), Wide: wide})
+	class := ""
+	if _, wide := drawn.(Panel); wide {
+		class = ` class="pictures"`
+	}
+	if caption != "" {
+		caption = filled("<figcaption>%s</figcaption>", caption)
+	}
+	fmt.Fprintf(&r.body, "\n<figure%s>%s%s</figure>", class, element, caption)
 }
 
 // Confusion adds a table of what is taken for what: counts[truth][predicted] of named classes, in percent of each row.
 func (r *Report) Confusion(names []string, counts [][]int64) {
-	block := reportBlock{Kind: "confusion"}
+	r.add(`<div class="scroll"><table class="confusion">`)
+	r.add("<thead><tr><td>truth</td>")
+	for i := range counts {
+		r.put(`<th scope="col"><span>%s</span></th>`, names[i])
+	}
+	r.put("</tr></thead>\n<tbody>")
 	for i, row := range counts {
+		r.add(`<tr><th scope="row">%s</th>`, names[i])
 		total := int64(0)
 		for _, n := range row {
 			total += n
 		}
-		block.Headers = append(block.Headers, reportCell{Text: names[i]})
-		cells := []reportCell{{Text: names[i]}}
 		for _, n := range row {
-			cell := reportCell{Text: "–"}
+			text, class, style := "–", "", ""
 			if total > 0 {
 				share := 100 * float64(n) / float64(total)
-				cell = reportCell{Text: strconv.FormatFloat(share, 'f', 1, 64), Share: shareOf(share), Much: share >= 60}
+				text, style = strconv.FormatFloat(share, 'f', 1, 64), shareOf(share)
+				if share >= 60 {
+					class = ` class="much"`
+				}
+				if n == 0 {
+					text = "0"
+				}
 			}
-			if n == 0 && total > 0 {
-				cell.Text = "0"
-			}
-			cells = append(cells, cell)
+			r.put(`<td`+class+` style="%s">%s</td>`, style, text)
 		}
-		block.Rows = append(block.Rows, cells)
+		r.put("</tr>")
 	}
-	r.blocks = append(r.blocks, block)
-}
-
-// contents are the sections.
-func (r *Report) contents() []reportBlock {
-	var sections []reportBlock
-	for _, block := range r.blocks {
-		if block.Kind == "section" {
-			sections = append(sections, block)
-		}
-	}
-	return sections
+	r.add("</tbody></table></div>")
 }
 
 // Write writes the page. It fails, and writes nothing, if a part could not be made.
@@ -203,21 +197,25 @@ func (r *Report) Write(w io.Writer) error {
 	if r.err != nil {
 		return fmt.Errorf("report %q: %w", r.Title, r.err)
 	}
-	contents := r.contents()
-	if len(contents) < 2 {
-		contents = nil
+	title, top := html.EscapeString(r.Title), ""
+	heading := title
+	if r.Subtitle != "" {
+		title += filled(" · %s", r.Subtitle)
+		top = filled("\n<p class=\"subtitle\">%s</p>", r.Subtitle)
 	}
-	var page bytes.Buffer
-	if err := reportTemplate.Execute(&page, map[string]any{
-		"Title":    r.Title,
-		"Subtitle": r.Subtitle,
-		"Style":    template.CSS(reportStyle),
-		"Contents": contents,
-		"Blocks":   r.blocks,
-	}); err != nil {
-		return err
+	if len(r.headings) > 1 {
+		top += "\n<nav>"
+		for i, text := range r.headings {
+			top += filled(`<a href="#section-%s">%s</a> `, strconv.Itoa(i+1), text)
+		}
+		top += "</nav>"
+	}
+	bottom := ""
+	if r.figures {
+		bottom = "\n</div>"
 	}
 	// The page may be shown in a terminal too, and a browser obeys some characters.
-	_, err := io.WriteString(w, printable.Text(page.String()))
+	_, err := io.WriteString(w, printable.Text(fmt.Sprintf(reportFrame, title, reportStyle, heading,
+		top+r.body.String()+bottom)))
 	return err
 }

@@ -32,13 +32,6 @@ func (e *InUseError) Error() string {
 	return fmt.Sprintf("folder %q is in use by %s: wait until that has ended, or choose another folder", e.Dir, e.By)
 }
 
-// lock is the lock of a folder.
-type lock struct {
-	path    string
-	file    *os.File
-	missing error // why there is none: the file system has no locks
-}
-
 // errHeld says that another open file holds the lock.
 var errHeld = errors.New("locked")
 
@@ -51,22 +44,16 @@ const (
 	lockPause    = 5 * time.Millisecond
 )
 
-// acquire locks the folder dir for this process. Where the file system has no locks the result says so.
-func acquire(dir string) (*lock, error) {
-	l := &lock{path: filepath.Join(dir, LockFile)}
+// acquire locks the folder dir for this process, and returns the lock file. A file system without locks has none.
+func acquire(dir string) (*os.File, error) {
+	path := filepath.Join(dir, LockFile)
 	for attempt := 0; ; {
-		file, err := os.OpenFile(l.path, os.O_RDWR|os.O_CREATE, filePermission)
+		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, filePermission)
 		if err != nil {
 			return nil, fmt.Errorf("folder %q is not writable: %w", dir, WithRoomAdvice(err, "try again"))
 		}
 		err = lockFile(file, true)
 		switch {
-		case err == nil && l.isThatOf(file):
-			l.file = file
-			l.sign()
-			return l, nil
-		case err == nil: // its owner removed it in the meantime
-			file.Close()
 		case errors.Is(err, errHeld):
 			by := ownerIn(file)
 			file.Close()
@@ -74,26 +61,28 @@ func acquire(dir string) (*lock, error) {
 				return nil, &InUseError{dir, by}
 			}
 			time.Sleep(lockPause)
+		case err == nil && !isAt(path, file): // its owner removed it in the meantime
+			file.Close()
 		default:
-			l.file, l.missing = file, err
-			return l, nil
+			sign(file)
+			return file, nil
 		}
 	}
 }
 
-// isThatOf reports whether file is what the name of the lock file stands for.
-func (l *lock) isThatOf(file *os.File) bool {
+// isAt reports whether file is what a path stands for.
+func isAt(path string, file *os.File) bool {
 	opened, err := file.Stat()
-	named, nameErr := os.Stat(l.path)
+	named, nameErr := os.Stat(path)
 	return err == nil && nameErr == nil && os.SameFile(opened, named)
 }
 
 // sign writes who has the lock. Without it others are told less: no reason to fail.
-func (l *lock) sign() {
+func sign(file *os.File) {
 	host, _ := os.Hostname()
 	text, err := json.Marshal(owner{os.Getpid(), host, time.Now().Truncate(time.Second)})
-	if err == nil && l.file.Truncate(0) == nil {
-		_, _ = l.file.WriteAt(append(text, '\n'), 0)
+	if err == nil && file.Truncate(0) == nil {
+		_, _ = file.WriteAt(append(text, '\n'), 0)
 	}
 }
 
@@ -108,14 +97,6 @@ func ownerIn(file io.ReaderAt) string {
 		return fmt.Sprintf("this very process, since %s", o.Since.Format(time.DateTime))
 	}
 	return fmt.Sprintf("process %d on %q, since %s", o.PID, o.Host, o.Since.Format(time.DateTime))
-}
-
-// release gives the folder back and removes the lock file.
-func (l *lock) release() error {
-	if l.missing != nil {
-		return errors.Join(l.file.Close(), os.Remove(l.path))
-	}
-	return release(l.file)
 }
 
 // CheckFree refuses a folder in which a process is at work, with an *InUseError, and

@@ -32,7 +32,7 @@ type Run struct {
 	// replace is asked before a file that is there is replaced; nil: only those are that the Run itself has made.
 	replace func(path string) error
 	made    sync.Map // names of files that it has made
-	lock    *lock    // nil: the folder is not kept for this process alone, or no longer
+	lock    *os.File // nil: the folder is not kept for this process alone, or no longer
 	fresh   bool     // the folder was made for this run
 	// NoFigures has WriteFigure write nothing.
 	NoFigures bool
@@ -156,7 +156,7 @@ func (run *Run) Close() error {
 	if run.lock == nil {
 		return nil
 	}
-	err := run.lock.release()
+	err := release(run.lock)
 	run.lock = nil
 	if run.fresh {
 		_ = os.Remove(run.dir) // it fails where there is something in it
@@ -165,14 +165,6 @@ func (run *Run) Close() error {
 		return nil // somebody removed the folder
 	}
 	return err
-}
-
-// Unlocked says why other processes are not kept out of the folder, or is nil.
-func (run *Run) Unlocked() error {
-	if run.lock == nil {
-		return nil
-	}
-	return run.lock.missing
 }
 
 // Dir is the run folder as it was given to Create or Open.

@@ -149,15 +149,15 @@ func (s Synthetic) fill(f *folder) {
 	}
 	for _, in := range o.Instances {
 		f.npz(in.Name+".npz", &dataset.Arrays{
-			Edges:        dataset.EdgesOf(in.Graph),
+			Edges:        in.Graph.Pairs(),
 			NodeFeatures: &dataset.Matrix{Columns: o.Spec.NodeFeatures, Data: in.NodeFeatures(0).Data().Double},
 			EdgeFeatures: &dataset.Matrix{Columns: o.Spec.EdgeFeatures, Data: in.EdgeFeatures(0).Data().Double},
 			Labels:       in.Samples(), GridShape: [2]int{in.Rows, in.Cols}, States: []int32{int32(o.Spec.States)},
 		})
 	}
-	recipe := dataset.Recipe{Kind: dataset.KindNPZ, NodeForm: dataset.FormDense, EdgeForm: dataset.FormDense}
+	recipe := dataset.Recipe{Kind: "npz", NodeForm: "dense", EdgeForm: "dense"}
 	f.write("truth.safetensors", func(path string) error {
-		return crf.Save(path, o.Truth, map[string]string{dataset.RecipeKey: recipe.String()})
+		return crf.Save(path, o.Truth, map[string]string{"recipe": recipe.String()})
 	})
 	directed := true
 	f.manifest("", dataset.Manifest{States: o.Truth.Schema.NodeTypes[0].States, Directed: &directed})

@@ -35,7 +35,7 @@ func fillIsing(f *folder, seed uint64) {
 		fmt.Fprintf(&table, "%d\t%d\t%.6f\n", lattice.U(int32(e)), lattice.V(int32(e)), couplings[e])
 	}
 	f.text("couplings.tsv", table.String())
-	arrays := &dataset.Arrays{Edges: dataset.EdgesOf(lattice), States: []int32{2},
+	arrays := &dataset.Arrays{Edges: lattice.Pairs(), States: []int32{2},
 		GridShape: [2]int{latticeSide, latticeSide}}
 	f.write("truth.safetensors", func(path string) error {
 		// The instance without labels says how the weights of its model are laid out.
@@ -55,7 +55,7 @@ func fillIsing(f *folder, seed uint64) {
 		for i := range spinSamples {
 			arrays.Labels = append(arrays.Labels, gibbs.Sample(network, spinSweeps, source(seed, 1+uint64(i))))
 		}
-		return crf.Save(path, truth, map[string]string{dataset.RecipeKey: set.Recipe.String()})
+		return crf.Save(path, truth, map[string]string{"recipe": set.Recipe.String()})
 	})
 	f.npz("spins.npz", arrays)
 }

@@ -136,11 +136,10 @@ func (f *folder) text(name, text string) {
 
 // manifest writes the dataset.json of a part of the folder.
 func (f *folder) manifest(part string, m dataset.Manifest) {
-	f.write(filepath.Join(part, dataset.ManifestName),
-		func(path string) error { return dataset.WriteManifest(filepath.Dir(path), m) })
+	f.write(filepath.Join(part, dataset.ManifestName), func(path string) error { return m.Write(filepath.Dir(path)) })
 }
 
 // npz writes an instance.
 func (f *folder) npz(name string, arrays *dataset.Arrays) {
-	f.write(name, func(path string) error { return dataset.WriteNPZ(path, arrays) })
+	f.write(name, arrays.WriteFile)
 }

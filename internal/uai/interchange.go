@@ -137,7 +137,7 @@ func (b *interchange) readProbability() {
 	if b.err != nil {
 		return
 	}
-	size, ok := mrf.TableSize(b.n.Card, f.Scope)
+	size, ok := b.n.TableSize(f.Scope)
 	if !ok || size > len(b.text)+firstAllocation || len(f.Scope) == 0 {
 		b.fail("the table of %d variables has more entries than the file has bytes", len(f.Scope))
 	}
@@ -172,15 +172,20 @@ func (b *interchange) readProbability() {
 		for i := row; i < size; i += given {
 			sum += math.Exp(f.LogTable[i])
 		}
-		if math.Abs(sum-1) > roundedSum {
+		if off := math.Abs(sum - 1); off > max(roundedSum, float64(size/given)*roundedEntry) {
 			b.fail("the probabilities of a variable are %.6g together, want 1", sum)
+		} else if off > exactSum {
+			for i := row; i < size; i += given {
+				f.LogTable[i] -= math.Log(sum)
+			}
 		}
 	}
 	b.n.Factors = append(b.n.Factors, f)
 }
 
-// roundedSum is what probabilities with two digits or more may sum up to beside 1.
-const roundedSum = 0.02
+// Probabilities with two digits may be off by roundedEntry each, and few of them by roundedSum together. Those that are
+// off by more than exactSum are divided by their sum.
+const roundedEntry, roundedSum, exactSum = 0.005 + 1e-9, 0.02, 1e-6
 
 // complete refuses a network without variables, and one in which a variable has no probability, or more than one.
 func (b *interchange) complete() {

@@ -57,6 +57,8 @@ func TestInterchange(t *testing.T) {
 		{"table.bif", strings.Replace(family, "(no) 0.7, 0.2, 0.1;\n  (yes) 0, 0.5, 0.5;",
 			"table 0 .7 .5 .2 .5 .1;", 1), given},
 		{"default.bif", strings.Replace(family, "(yes) 0, 0.5, 0.5;", "default .2 .3 .5;", 1), log(.2, .7, .3, .2, .5, .1)},
+		{"rounded.bif", strings.Replace(family, "0.7, 0.2, 0.1", "0.71, 0.2, 0.1", 1),
+			log(0, .71/1.01, .5, .2/1.01, .5, .1/1.01)},
 	} {
 		n, err := readNamed(t, c.name, c.text)
 		want := mrf.Network{Card: []int{2, 3}, Names: []string{"rain", "grass"},
@@ -114,7 +116,7 @@ func FuzzInterchange(f *testing.F) {
 			return
 		}
 		for _, factor := range n.Factors {
-			if size, ok := mrf.TableSize(n.Card, factor.Scope); !ok || size != len(factor.LogTable) {
+			if size, ok := n.TableSize(factor.Scope); !ok || size != len(factor.LogTable) {
 				t.Errorf("a table of %d entries over %v", len(factor.LogTable), factor.Scope)
 			}
 		}

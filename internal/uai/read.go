@@ -104,7 +104,7 @@ func readTable(s *scanner, n *mrf.Network, f int) {
 	if s.err != nil {
 		return
 	}
-	want, ok := mrf.TableSize(n.Card, factor.Scope)
+	want, ok := n.TableSize(factor.Scope)
 	switch {
 	case !ok:
 		s.fail("factor %d joins %d variables: its table would exceed the address space", f, len(factor.Scope))

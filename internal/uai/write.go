@@ -43,11 +43,7 @@ func WriteMAR(w io.Writer, marginals [][]float64) error {
 
 // WriteMPE writes a .MPE file: the task's name, then in one line the number of variables and the state of each.
 func WriteMPE(w io.Writer, states []int) error {
-	line := strconv.AppendInt([]byte("MPE\n"), int64(len(states)), 10)
-	for _, state := range states {
-		line = strconv.AppendInt(append(line, ' '), int64(state), 10)
-	}
-	_, err := w.Write(append(line, '\n'))
+	_, err := fmt.Fprintf(w, "MPE\n%s\n", strings.Trim(fmt.Sprint(append([]int{len(states)}, states...)), "[]"))
 	return err
 }
 

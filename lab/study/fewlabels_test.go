@@ -177,7 +177,7 @@ func (n *labelled) task(t *testing.T, known []bool) job.Task {
 	o := dataset.Options{Observed: "train", NoBias: n.noBias}
 	set := oracle.Must(dataset.Open(t.Context(), paths, o))(t)
 	task := job.Task{Set: set, HopsOpen: true}
-	e := oracle.Must(task.OpenEvaluation(t.Context(), job.Source{Paths: paths, Options: o}, "test", "test", false))(t)
+	e := oracle.Must(task.OpenEvaluation(t.Context(), paths, o, "test", "test", false))(t)
 	task.Evaluations = []*job.Evaluation{e}
 	return task
 }

@@ -79,12 +79,12 @@ func fig6() *Study {
 		Paper:     "80.4 % of the pixels of 20 test images are labelled right, with features of an FCN-32 network.",
 		needsData: true,
 		parts: func(s Settings) []part {
-			return []part{segmentationPart(s, dataset.EdgesBins), segmentationPart(s, dataset.EdgesContrast)}
+			return []part{segmentationPart(s, "bins"), segmentationPart(s, "contrast")}
 		},
 		conclude: func(s Settings, r results) (*Findings, error) {
 			f := &Findings{}
 			var all []*Segmentation
-			for _, edges := range []string{dataset.EdgesBins, dataset.EdgesContrast} {
+			for _, edges := range []string{"bins", "contrast"} {
 				found, err := resultsOf[Segmentation](r, []part{segmentationPart(s, edges)})
 				if err != nil {
 					return nil, err
@@ -104,8 +104,8 @@ func fig6() *Study {
 
 // edgeWords say what features of edges are.
 var edgeWords = map[string]string{
-	dataset.EdgesBins:     "the paper's bins of distances between features",
-	dataset.EdgesContrast: "contrasts of colours, as train takes them by default",
+	"bins":     "the paper's bins of distances between features",
+	"contrast": "contrasts of colours, as train takes them by default",
 }
 
 // addSegmentation tells of a model with these features of edges.
@@ -149,7 +149,7 @@ const contrastShare = 0.1
 func segmentationPart(s Settings, edges string) part {
 	x := s.sizes()
 	plan := segmentationPlan{Images: s.imagePlan(), Test: x.testImages, Passes: x.trainPasses, Edges: edges}
-	if edges == dataset.EdgesContrast {
+	if edges == "contrast" {
 		plan.Passes *= contrastShare
 	}
 	return part{

@@ -88,8 +88,8 @@ func openImages(
 ) (*dataset.Set, error) {
 	// As in the paper: what is right or below has a weight of its own.
 	o := dataset.Options{
-		Kind: dataset.KindImages, List: list, FeatureDir: features,
-		Edges: edges, Directed: edges == dataset.EdgesBins,
+		Kind: "images", List: list, FeatureDir: features,
+		Edges: edges, Directed: edges == "bins",
 	}
 	if recipe != nil {
 		o.Schema, o.Recipe, o.Edges, o.Directed = &recipe.Schema, &recipe.Recipe, "", false
@@ -327,7 +327,7 @@ func imagePart(s Settings) part {
 }
 
 func (p imagePlan) measure(ctx context.Context, threads int) (*ImageComparison, error) {
-	set, err := openImages(ctx, p.Data, p.Features, trainList, dataset.EdgesBins, p.Images, nil)
+	set, err := openImages(ctx, p.Data, p.Features, trainList, "bins", p.Images, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
@@ -93,7 +92,7 @@ func TestImages(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for _, edges := range []string{dataset.EdgesBins, dataset.EdgesContrast} {
+	for _, edges := range []string{"bins", "contrast"} {
 		x := must(resultsOf[Segmentation](measured, []part{segmentationPart(s, edges)}))[0]
 		if x.TestImages != 1 || x.Pixels != 80 || !(x.Accuracy > 0.6) || len(x.Samples) != 1 {
 			t.Errorf("%s: %d test images, %d pixels, accuracy %v", edges, x.TestImages, x.Pixels, x.Accuracy)

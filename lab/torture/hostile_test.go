@@ -386,8 +386,8 @@ func modelOf(states int) string {
 	m, err := crf.NewModel(crf.Homogeneous(crf.NumberedStates(states), 2, 0))
 	path := filepath.Join(work, "wide.safetensors")
 	if err == nil {
-		recipe := dataset.Recipe{Kind: dataset.KindNPZ, NodeForm: dataset.FormDense, EdgeForm: dataset.FormConstant}
-		err = crf.Save(path, m, map[string]string{dataset.RecipeKey: recipe.String(), "counting": "convex", "seed": "1"})
+		recipe := dataset.Recipe{Kind: "npz", NodeForm: "dense", EdgeForm: "constant"}
+		err = crf.Save(path, m, map[string]string{"recipe": recipe.String(), "counting": "convex", "seed": "1"})
 	}
 	text, err2 := os.ReadFile(path)
 	if err != nil || err2 != nil {

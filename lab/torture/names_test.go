@@ -115,7 +115,6 @@ func tryNames(t *trial, evil string) {
 		{"check", data}, {"info", data}, {"info", data, "--json"}, {"info", dir}, {"info", model, "--json"},
 		{"eval", data, "-m", dir}, {"eval", data, "-m", dir, "--json"},
 		{"sample", data, "-m", dir, "--samples", "4", "-o", at("samples")},
-		{"sample", data, "-m", dir, "--instance", "none" + evil, "-o", at("none.npz")},
 		{"predict", data, "-m", dir, "-o", at("predicted")}, {"predict", data, "-m", dir, "-o", at("predicted"), "--json"},
 		{"example", "grid", "-o", at("generated")}, {"example", "network", "-o", at("net.uai")}, {"example", "images", "-o", at("images")},
 	} {

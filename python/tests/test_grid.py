@@ -336,9 +336,10 @@ def test_class_weights_of_any_name() -> None:
 def test_notes_are_warnings() -> None:
     """What the command notes is a warning, and is kept."""
     X, y = stripes()
-    with pytest.warns(BlockbpWarning, match="odds") as caught:
-        crf = GridCRF(method="pseudo", class_weight="balanced").fit(X, y)
-    assert {str(w.message) for w in caught} == {n for n in crf.notes_ if "circled" not in n}
+    y[0, 0, 0] = -1
+    with pytest.warns(BlockbpWarning, match="leaves out") as caught:
+        crf = GridCRF(method="pseudo").fit(X, y)
+    assert {str(w.message) for w in caught} == {n for n in crf.notes_ if "are hidden" not in n}
 
 
 def test_other_failures_are_errors(monkeypatch: pytest.MonkeyPatch) -> None:

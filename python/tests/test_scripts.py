@@ -116,6 +116,8 @@ def test_verify(options: str, tmp_path: Path, command: Callable[..., str]) -> No
         )
     train = ["train", "data", "--standardise=false", "--gap", "1e-4", *options.split()]
     said = json.loads(command(*train, "-o", "run", "--proof", "--json"))
+    assert said["l2"] == pytest.approx((0.3 if "0.3" in options else 1) / 2)
+    assert ("no probabilities" in str(said["notes"])) == ("--loss" in options)
     best = json.loads(command(*train, "-o", "best", "--gap", "1e-9", "--json"))["objective"]
     script = runpy.run_path(str(EXAMPLES / "verify.py"))
     upper, lower = script["main"](tmp_path / "run", tmp_path / "data")
@@ -145,6 +147,21 @@ def test_verify(options: str, tmp_path: Path, command: Callable[..., str]) -> No
         np.savez(tmp_path / "data" / "b.npz", **{**data, **more})
         with pytest.raises(SystemExit, match="hidden|would count"):
             script["main"](tmp_path / "run", tmp_path / "data")
+
+
+def test_verify_sentences(tmp_path: Path, command: Callable[..., str]) -> None:
+    """Chains with many features have a proof each; no proof is written where nothing bounds the optimum."""
+    rng = np.random.default_rng(2)
+    (tmp_path / "data").mkdir()
+    for name in "abc":
+        edges, x = np.stack([np.arange(4), np.arange(1, 5)], 1), rng.normal(size=(5, 700))
+        np.savez(tmp_path / "data" / f"{name}.npz", edges=edges, labels=rng.integers(0, 4, 5), node_features=x, states=4, directed=1)
+    said = json.loads(command("train", "data", "--standardise=false", "--proof", "--json", "-o", "run"))
+    upper, _ = runpy.run_path(str(EXAMPLES / "verify.py"))["main"](tmp_path / "run", tmp_path / "data")
+    assert upper == pytest.approx(said["objective"], rel=1e-9)
+    np.savez(tmp_path / "data" / "c.npz", edges=[[0, 1], [1, 2], [0, 2]], labels=[0, 1, 3], node_features=x[:3], states=4, directed=1)
+    command("train", "data", "--standardise=false", "--proof", "--counting", "bethe", "-o", "loop")
+    assert not (tmp_path / "loop" / "proof.safetensors").exists()
 
 
 @pytest.mark.parametrize("more", [{}, {"train_mask": np.arange(6) < 3}])
