@@ -6,7 +6,6 @@ import (
 	"math"
 
 	"github.com/blockbp/blockbp/counting"
-	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -37,6 +36,9 @@ type Result struct {
 
 	// Counting are the counting numbers of Propagation.
 	Counting *counting.Numbers
+	// Classes is between how many classes of variables messages of Options.Lift went, those of one with a row of Marginals
+	// in common, and LogZ the free energy; 0: between all variables, for want of symmetry.
+	Classes int
 	// Auxiliary is the number of variables that Propagation added, one for each factor of more than two.
 	Auxiliary int
 
@@ -92,12 +94,22 @@ func (o *Options) propagate(ctx context.Context, n *mrf.Network, marginals bool)
 	if err != nil {
 		return nil, err
 	}
-	numbers, err := o.numbers(ctx, reduced.pairwise.Graph)
+	makeNumbers := o.Counting
+	if makeNumbers == nil {
+		makeNumbers, _ = counting.Parse(ctx, "trw", o.Seed) // which it knows
+	}
+	numbers, err := makeNumbers(reduced.pairwise.Graph)
 	if err != nil {
 		return nil, err
 	}
 	o.Limits.threads = o.Threads
-	end, err := propagate(ctx, reduced.pairwise, numbers, o.Limits)
+	var end *fixedPoint
+	if o.Lift {
+		end, err = lift(ctx, reduced.pairwise, numbers, o.Limits)
+	}
+	if end == nil && err == nil {
+		end, err = propagate(ctx, reduced.pairwise, numbers, o.Limits)
+	}
 	if err == nil && marginals {
 		err = searchZero(reduced.pairwise, o.Seed)
 	}
@@ -116,16 +128,4 @@ func (o *Options) propagate(ctx context.Context, n *mrf.Network, marginals bool)
 		r.Marginals = reduced.conditioned.Marginals(free)
 	}
 	return &r, nil
-}
-
-// numbers makes the counting numbers of a graph.
-func (o *Options) numbers(ctx context.Context, g *graph.Graph) (*counting.Numbers, error) {
-	if o.Counting != nil {
-		return o.Counting(g)
-	}
-	trw, err := counting.Parse(ctx, "trw", o.Seed)
-	if err != nil {
-		return nil, err
-	}
-	return trw(g)
 }

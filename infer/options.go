@@ -21,6 +21,9 @@ type Options struct {
 	// has a node for each variable without evidence, one for each factor of more than two of them, and an edge for each
 	// pair that shares a factor.
 	Counting counting.Func
+	// Lift makes Propagation send one message for all nodes that a symmetry of the network makes say the same: see
+	// Result.Classes. Tree-reweighted numbers are made even, which loosens the bound a little.
+	Lift bool
 	// Memory is how many bytes inference may take; 0: four fifths of what the machine has
 	// available, and of Exact 2 GiB for its tables.
 	Memory int64
@@ -33,7 +36,7 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Method == "" && o.Counting != nil {
+	if o.Method == "" && (o.Counting != nil || o.Lift) {
 		o.Method = Propagation
 	}
 	o.Threads = cmp.Or(o.Threads, 1)

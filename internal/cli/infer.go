@@ -66,15 +66,14 @@ marginals, or states; of a .bif, whose variables have names, by these.`,
 	reads(fl, "an evidence file (.uai.evid), or VAR=STATE,…", "evidence")
 	a.writes(cmd, "out", byExtension(true))
 	forceable(cmd, forceHelp)
-	fl.Float64Var(&f.Limits.Tolerance, "tol", infer.Limits{}.Resolved().Tolerance,
-		"change of a log-message that counts as converged; MPE: relative rise of the bound in 20 sweeps to go on, 1e-9 if "+
-			"not given")
-	fl.IntVar(&f.Limits.MaxSweeps, "max-sweeps", infer.Limits{}.Resolved().MaxSweeps,
-		"most sweeps over the network (MPE: 4000 if not given)")
+	fl.Float64Var(&f.Limits.Tolerance, "tol", 0, "change of a log-message that counts as converged (default 1e-10); MPE: "+
+		"relative rise of the bound in 20 sweeps to go on (default 1e-9)")
+	fl.IntVar(&f.Limits.MaxSweeps, "max-sweeps", 0, "most sweeps over the network (default 10000; MPE: 4000)")
 	refuseZero(fl, "tol", "max-sweeps")
 	fl.Var(sizeValue(&f.Memory), "memory", "most memory to take, in bytes or such as 40GiB (default: four fifths of "+
 		"what is available; 2GiB for the tables of exact)")
 	fl.Uint64Var(&f.Seed, "seed", 1, "seed of trw's spanning trees")
+	fl.BoolVar(&f.Lift, "lift", false, "bp: one message for all variables that symmetries of the network make alike")
 	threadsVar(fl, &f.Threads, "bp: number of threads; results do not depend on it")
 	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
 	fl.BoolVar(&f.requireConvergence, "require-convergence", false, "exit with code 5 unless converged")
@@ -102,20 +101,12 @@ func (f *inferFlags) resolve(cmd *cobra.Command) error {
 		return usagef("{task} %q: want PR, MAR or MPE", f.task)
 	}
 	changed := cmd.Flags().Changed
-	if f.method == methodAuto && f.task != describe.TaskStates && changed("counting") {
+	if f.method == methodAuto && f.task != describe.TaskStates && (changed("counting") || f.Lift) {
 		f.method = "bp"
 	}
 	if !slices.Contains(methods, f.method) {
 		return usagef("{method} %q:{! with --task %s} want %s%s", f.method, f.task, strings.Join(methods, ", "),
 			option.Hint(f.method, methods))
-	}
-	if f.task == "MPE" {
-		if !changed("tol") {
-			f.Limits.Tolerance = 0 // that of TRW-S
-		}
-		if !changed("max-sweeps") {
-			f.Limits.MaxSweeps = 0
-		}
 	}
 	f.changed = changed
 	if changed("seed") && f.method == "bp" && f.counting != "trw" {
@@ -127,7 +118,7 @@ func (f *inferFlags) resolve(cmd *cobra.Command) error {
 // ofBP are the options that belief propagation uses, of which TRW-S uses some, too, and exact methods none.
 var ofBP = map[string][]infer.Method{
 	"threads": {infer.Propagation}, "counting": {infer.Propagation}, "seed": {infer.Propagation},
-	"tol": {infer.Propagation, infer.TRWS}, "max-sweeps": {infer.Propagation, infer.TRWS},
+	"lift": {infer.Propagation}, "tol": {infer.Propagation, infer.TRWS}, "max-sweeps": {infer.Propagation, infer.TRWS},
 }
 
 func (a *app) infer(f *inferFlags, args []string) error {
@@ -190,7 +181,7 @@ func readEvidence(n *mrf.Network, sources []string) (map[int]int, error) {
 		for v, state := range observed {
 			if before, known := all[v]; known && before != state {
 				return nil, usagef("{evidence} %s: variable %s is in state %s, and in state %s by another {evidence}", source,
-					uai.Named(n.Names, v), uai.NamedState(n, v, state), uai.NamedState(n, v, before))
+					uai.Named(n.Names, v), uai.Named(uai.StatesOf(n, v), state), uai.Named(uai.StatesOf(n, v), before))
 			}
 			all[v] = state
 		}
@@ -249,6 +240,9 @@ func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, evidence map[int]int) 
 			describe.Counted(r.Auxiliary, "factor"))
 	}
 	answer := describe.NewAnswer(f.task, r, seconds)
+	if f.Lift && r.Classes == 0 && r.Method == infer.Propagation && !answer.ZIsZero {
+		a.note("{lift} found more than half as many classes as variables, and made no use of them")
+	}
 	answer.Names = describe.Names{Variables: n.Names, StateNames: n.States}
 	return &inferred{
 		answer, answer.About(), answer.Shortfall(&options), answer.ZIsZero, answer.Converged, r.Method,

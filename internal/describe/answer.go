@@ -46,7 +46,8 @@ type Answer struct {
 	Convex    bool            `json:"convex"`
 	Damping   float64         `json:"damping"`
 	Auxiliary int             `json:"auxiliary_variables"`
-	Seconds   float64         `json:"seconds"` // reading and writing left out
+	Classes   int             `json:"classes,omitempty"` // of variables, between which messages of --lift went
+	Seconds   float64         `json:"seconds"`           // reading and writing left out
 	*cost
 	Marginals [][]float64 `json:"marginals,omitempty"`
 	Names
@@ -66,7 +67,7 @@ func NewAnswer(task string, r *infer.Result, seconds float64) *Answer {
 		Log10Z: runfolder.Float(r.LogZ / math.Ln10), ZIsZero: math.IsInf(r.LogZ, -1),
 		Bound: r.Bound, Gap: runfolder.Float(numeric.Gap(r.Gap, r.LogZ)), Convex: r.Bound == counting.Exact,
 		Converged: r.Converged, Residual: runfolder.Float(r.Residual), Sweeps: r.Sweeps,
-		Damping: r.Damping, Auxiliary: r.Auxiliary, Marginals: r.Marginals, Seconds: seconds,
+		Damping: r.Damping, Auxiliary: r.Auxiliary, Classes: r.Classes, Marginals: r.Marginals, Seconds: seconds,
 	}
 	a.Optimum = job.Optimum(r.Converged, !r.Stationary)
 	if r.Counting != nil {
@@ -101,6 +102,9 @@ func (a *Answer) Write(w io.Writer) error {
 // place for that. Nothing is said of the answer that no joint state is possible.
 func (a *Answer) About() string {
 	by := "by counting numbers " + a.Counting
+	if a.Classes > 0 {
+		by += fmt.Sprintf(", lifted (classes of variables: %d)", a.Classes)
+	}
 	if a.Converged && !a.Convex {
 		by += ": a stationary point of a free energy that is not known to be convex, which may have others"
 	}
@@ -134,7 +138,7 @@ func (a *Answer) Shortfall(o *infer.Options) string {
 		return ""
 	}
 	return fmt.Sprintf("not converged: residual %.3g after %d sweeps, want at most %.3g: try a larger {max-sweeps} "+
-		"or {tol}", float64(a.Residual), a.Sweeps, o.Limits.Tolerance)
+		"or {tol}", float64(a.Residual), a.Sweeps, o.Limits.Resolved().Tolerance)
 }
 
 // States says what the search for a most probable joint state found.

@@ -123,6 +123,33 @@ func TestFewLabelsResumed(t *testing.T) {
 	}
 }
 
+// TestKnownNeighboursDiffer: where labels that are known beside each other say so, few labels make neighbours different.
+func TestKnownNeighboursDiffer(t *testing.T) {
+	sides := network{states: 2, labels: make([]int32, 24)} // guests of one side meet all hosts but one of the other
+	for s := range int32(24) {
+		sides.labels[s] = s % 2
+		for v := s + 1; v < 24; v += 2 {
+			if v != s+11 {
+				sides.edges = append(sides.edges, [2]int32{s, v})
+			}
+		}
+	}
+	for name, c := range map[string]struct {
+		net   network
+		each  int
+		edges string
+		right float64
+	}{
+		"sides": {sides, 5, "balanced:-1", 1}, "sides, one pair": {sides, 1, "balanced:1^", 0},
+		"club": {karate(), 5, "balanced:1^", .85},
+	} {
+		r := train(t, Options{}, c.net.task(t, c.net.some(c.each, 1)), nil)
+		if got := r.Scores[0].Score.Accuracy(); !strings.HasPrefix(r.Summary.Edges, c.edges) || got < c.right {
+			t.Errorf("%s: %s, accuracy %v", name, r.Summary.Edges, got)
+		}
+	}
+}
+
 // TestCouplings: with what each edge hands on as entries, the matrix of paths that never turn back has the largest
 // eigenvalue 0.8, with hubs or without, and so for edges that all weigh the same. Models of the rule predict as those of
 // potts do where all degrees are equal, and read back from their file they predict as in training.

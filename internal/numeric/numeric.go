@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // Resize returns a slice of n entries in the memory of s, or in new memory where that
@@ -21,15 +23,10 @@ func RelativeDistance(x, y []float64) float64 {
 	if len(x) != len(y) {
 		return math.NaN()
 	}
-	difference, square := 0.0, 0.0
-	for i := range x {
-		difference += (x[i] - y[i]) * (x[i] - y[i])
-		square += y[i] * y[i]
+	if distance := floats.Distance(x, y, 2); distance != 0 {
+		return distance / floats.Norm(y, 2)
 	}
-	if difference == 0 {
-		return 0
-	}
-	return math.Sqrt(difference / square)
+	return 0
 }
 
 // Norm returns ‖x‖₂.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -35,13 +37,9 @@ func each(card []int, visit func(x []int)) {
 // NetworkLogZ returns log Σ_x exp LogScore(x), -Inf when every joint state has
 // probability zero. It panics above MaxStates joint states.
 func NetworkLogZ(n *mrf.Network) float64 {
-	_, best := NetworkMax(n)
-	if math.IsInf(best, -1) {
-		return best
-	}
-	sum := 0.0
-	each(n.Card, func(x []int) { sum += math.Exp(n.LogScore(x) - best) })
-	return best + math.Log(sum)
+	var scores []float64
+	each(n.Card, func(x []int) { scores = append(scores, n.LogScore(x)) })
+	return floats.LogSumExp(scores)
 }
 
 // NetworkMax returns a most probable joint state, the first in lexicographic

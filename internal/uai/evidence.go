@@ -2,14 +2,22 @@ package uai
 
 import (
 	"io"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/mrf"
 )
+
+// evidence is an evidence file: its words and the line of each.
+type evidence struct {
+	*scanner
+	n     *mrf.Network
+	words []string
+	lines []int
+}
 
 // ReadEvidenceFile reads a .uai.evid file. See ReadEvidence.
 func ReadEvidenceFile(path string, n *mrf.Network) (map[int]int, error) {
@@ -20,82 +28,93 @@ func ReadEvidenceFile(path string, n *mrf.Network) (map[int]int, error) {
 // *Error where the content is at fault.
 //
 // A file is n var val var val …, or the same behind the number of samples, which must be 1, over any number of lines.
-// Variables and states of a network with names may be called by these.
+// Names may stand for numbers, as in var=val, too, and then need no number before them.
 func ReadEvidence(r io.Reader, name string, n *mrf.Network) (map[int]int, error) {
-	s := newScanner(r, name)
-	var words []string
-	var lines []int
+	e := &evidence{scanner: newScanner(r, name), n: n}
 	for {
-		err := s.next()
+		err := e.next()
 		if err == io.EOF {
 			break
 		} else if err != nil {
 			return nil, err
 		}
-		words, lines = append(words, string(s.token)), append(lines, s.at)
+		if variable, state, ok := strings.Cut(string(e.token), "="); ok && slices.Contains(n.Names, variable) {
+			e.add(variable, strings.TrimSuffix(state, ","))
+		} else {
+			e.add(string(e.token))
+		}
 	}
-	if len(words) == 0 {
-		return nil, s.fail("the file is empty, want the number of observations (0 for none)")
+	pairs, sample := len(e.words)/2, 0 // words of the line of the second, which are 1 + 2 n in one sample of several
+	for i := 1; i < len(e.words) && e.lines[i] == e.lines[1]; i++ {
+		sample++
 	}
-	before := 1 // words before the pairs: an odd number of all, or with that of samples an even one
-	if len(words)%2 == 0 && words[0] == "1" {
-		before = 2
+	switch {
+	case len(e.words) == 0:
+		return nil, e.fail("the file is empty, want the number of observations (0 for none)")
+	case len(e.words)%2 == 1 && e.words[0] == strconv.Itoa(pairs) && (sample%2 == 0 || e.lines[0] == e.lines[1]):
+		return e.pairs(1)
+	case len(e.words)%2 == 0 && e.words[0] == "1" && e.words[1] == strconv.Itoa(pairs-1):
+		return e.pairs(2)
+	case len(e.words)%2 == 0 && strings.ContainsFunc(strings.Join(e.words, ""), unicode.IsLetter):
+		return e.pairs(0)
 	}
-	if pairs := len(words) - before; pairs%2 > 0 || words[before-1] != strconv.Itoa(pairs/2) {
-		s.at = lines[len(lines)-1]
-		return nil, s.fail("evidence is %d words beginning with %s, want so many pairs of variable and state; of several "+
-			"samples give one", len(words), words[0])
+	e.at = e.lines[len(e.lines)-1]
+	return nil, e.fail("evidence is %d words beginning with %s, want so many pairs of variable and state; of several "+
+		"samples give one", len(e.words), e.words[0])
+}
+
+func (e *evidence) add(words ...string) {
+	for _, word := range words {
+		e.words, e.lines = append(e.words, word), append(e.lines, e.at)
 	}
-	return s.observed(n, words[before:], lines[before:])
 }
 
 // ParseEvidence reads observed states of a command line, VAR=STATE,VAR=STATE, by numbers or by names.
 func ParseEvidence(text string, n *mrf.Network) (map[int]int, error) {
-	var words []string
+	e := &evidence{scanner: &scanner{file: text, at: 1}, n: n}
 	for pair := range strings.SplitSeq(strings.Trim(text, ","), ",") {
 		variable, state, _ := strings.Cut(pair, "=")
-		words = append(words, strings.TrimSpace(variable), strings.TrimSpace(state))
+		e.add(strings.TrimSpace(variable), strings.TrimSpace(state))
 	}
-	return (&scanner{file: text}).observed(n, words, slices.Repeat([]int{1}, len(words)))
+	return e.pairs(0)
 }
 
-// observed makes evidence of pairs of words, which stand on these lines.
-func (s *scanner) observed(n *mrf.Network, words []string, lines []int) (map[int]int, error) {
-	sample := make(map[int]int)
-	number := func(word string, names []string, of string) int {
-		x := slices.Index(names, word)
-		if x < 0 {
-			var err error
-			if x, err = strconv.Atoi(word); (err != nil || x < 0) && names != nil {
-				s.fail("evidence has %q, want %s; %s", word, of, option.Suggestion(word, names, ""))
-			} else if err != nil || x < 0 || x > math.MaxInt32 {
-				s.fail("evidence has %q, want an integer from 0 to %d", word, math.MaxInt32)
-			}
+// pairs makes evidence of variables and their states, from a word on.
+func (e *evidence) pairs(from int) (map[int]int, error) {
+	all := map[int]int{}
+	for i := from; i < len(e.words); i += 2 {
+		v := e.number(i, e.n.Names, "a variable")
+		if e.err == nil && v >= len(e.n.Card) {
+			e.fail("variable %d does not exist: the network has %d variables", v, len(e.n.Card))
+		} else if _, known := all[v]; known {
+			e.fail("variable %s is observed twice", Named(e.n.Names, v))
 		}
-		return x
+		if e.err != nil {
+			return nil, e.err
+		}
+		name := Named(e.n.Names, v)
+		if all[v] = e.number(i+1, StatesOf(e.n, v), "a state of "+name); e.err == nil && all[v] >= e.n.Card[v] {
+			e.fail("variable %s has state %d, want 0 to %d", name, all[v], e.n.Card[v]-1)
+		}
 	}
-	for i := 0; i < len(words) && s.err == nil; i += 2 {
-		s.at = lines[i]
-		v := number(words[i], n.Names, "a variable")
-		if _, known := sample[v]; v >= len(n.Card) {
-			s.fail("variable %d does not exist: the network has %d variables", v, len(n.Card))
-		} else if known {
-			s.fail("variable %s is observed twice", Named(n.Names, v))
-		}
-		if s.err != nil {
-			break
-		}
-		var states []string
-		if v < len(n.States) {
-			states = n.States[v]
-		}
-		state := number(words[i+1], states, "a state of "+Named(n.Names, v))
-		if s.err == nil && state >= n.Card[v] {
-			s.fail("variable %s has state %d, want 0 to %d", Named(n.Names, v), state, n.Card[v]-1)
-		}
-		sample[v] = state
+	return all, e.err
+}
+
+// number returns which of names a word is, or the number that it is.
+func (e *evidence) number(i int, names []string, of string) int {
+	word := e.words[i]
+	if at := slices.Index(names, word); at >= 0 {
+		return at
 	}
-	return sample, s.err
+	number, err := strconv.Atoi(word)
+	switch e.at = e.lines[i]; {
+	case err == nil && number >= 0:
+	case names == nil:
+		e.fail("evidence has %q, want an integer", word)
+	default:
+		e.fail("evidence has %q, want %s; %s", word, of, option.Suggestion(word, names, ""))
+	}
+	return number
 }
 
 // Named is a variable in messages: its name, of a network that has some, or its number.
@@ -106,10 +125,10 @@ func Named(names []string, v int) string {
 	return strconv.Itoa(v)
 }
 
-// NamedState is a state of a variable in messages, likewise.
-func NamedState(n *mrf.Network, v, state int) string {
+// StatesOf returns the names of the states of a variable, if they have some.
+func StatesOf(n *mrf.Network, v int) []string {
 	if v < len(n.States) {
-		return Named(n.States[v], state)
+		return n.States[v]
 	}
-	return strconv.Itoa(state)
+	return nil
 }

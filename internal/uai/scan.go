@@ -127,14 +127,12 @@ func (s *scanner) finish(what string) error {
 	if s.err != nil {
 		return s.err
 	}
-	err := s.next()
-	switch err {
-	case io.EOF:
-		return nil
-	case nil:
-		return s.fail("%q after %s, where the file should end", s.token, what)
+	if err := s.next(); err != nil && err != io.EOF {
+		return err
+	} else if err == nil {
+		s.fail("%q after %s, where the file should end", s.token, what)
 	}
-	return err
+	return s.err
 }
 
 // byteOrderMark is what editors of some systems begin a text with.
@@ -142,14 +140,13 @@ const byteOrderMark = "\ufeff"
 
 // fromFile reads a file with one of the readers of this package.
 func fromFile[T any](path string, read func(r io.Reader, name string) (T, error)) (T, error) {
-	open := os.Open
-	if !fileio.IsOpen(path) {
-		open = func(path string) (*os.File, error) {
-			file, _, err := fileio.Open(path, "one in UAI format")
-			return file, err
-		}
+	var file *os.File
+	var err error
+	if fileio.IsOpen(path) {
+		file, err = os.Open(path)
+	} else {
+		file, _, err = fileio.Open(path, "one in UAI format")
 	}
-	file, err := open(path)
 	if err != nil {
 		return *new(T), err
 	}

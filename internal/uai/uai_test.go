@@ -351,11 +351,12 @@ func TestReadEvidenceRefuses(t *testing.T) {
 		{"1 1", "x.evid:1: evidence is 2 words beginning with 1"},
 		{"3\n0 1\n0 2\n", "x.evid:3: evidence is 5 words beginning with 3"},
 		{"1 0 -1", `x.evid:1: evidence has "-1"`},
-		{"1 0 99999999999", `evidence has "99999999999"`},
+		{"1 0 99999999999", "variable 0 has state 99999999999"},
 		{"1 0x0 1", `x.evid:1: evidence has "0x0"`},
 		{"1 1_0 1", `evidence has "1_0"`},
 		{"1 zero 1", `evidence has "zero"`},
 		{"2\n1 0 1\n1 1 0\n", "of several samples give one"},
+		{"2\n1 2 0\n0\n", "of several samples give one"}, // 1 in state 2 and 0 in state 0, but for the lines
 		{"1\n1 2 0\n", "x.evid:2: variable 2 does not exist: the network has 2 variables"},
 		{"2\n0 1\n1 3\n", "x.evid:3: variable 1 has state 3, want 0 to 2"},
 		{"2 0 1 0 1", "x.evid:1: variable 0 is observed twice"},

@@ -16,11 +16,7 @@ import (
 // WritePR writes a .PR file: the task's name and log10 Z, for logZ the natural
 // logarithm of the partition function. -Inf is written as "-inf".
 func WritePR(w io.Writer, logZ float64) error {
-	text := "-inf"
-	if !math.IsInf(logZ, -1) {
-		text = strconv.FormatFloat(logZ/math.Ln10, 'g', -1, 64)
-	}
-	_, err := fmt.Fprintf(w, "PR\n%s\n", text)
+	_, err := fmt.Fprintf(w, "PR\n%s\n", strings.ToLower(strconv.FormatFloat(logZ/math.Ln10, 'g', -1, 64)))
 	return err
 }
 
