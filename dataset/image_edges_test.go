@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"image"
 	"image/color"
@@ -180,5 +181,28 @@ func TestEdgeOptionsRefuse(t *testing.T) {
 	}
 	if set := mustOpen(t, folder, Options{Schema: &set.Schema, Recipe: &set.Recipe, Bins: 3}); len(set.Warnings) != 1 {
 		t.Errorf("warnings are %q", set.Warnings)
+	}
+}
+
+// TestOrientation: pictures that viewers turn are told of, in either order of bytes, and no cut header is read beyond.
+func TestOrientation(t *testing.T) {
+	for marks, order := range map[string]binary.AppendByteOrder{"II": binary.LittleEndian, "MM": binary.BigEndian} {
+		exif := order.AppendUint32(order.AppendUint16([]byte("Exif\x00\x00"+marks), 42), 8)
+		exif = order.AppendUint16(exif, 2) // entries: the width, and the orientation
+		for _, entry := range [][2]uint16{{0x0100, 7}, {0x0112, 6}} {
+			exif = order.AppendUint32(order.AppendUint16(order.AppendUint16(exif, entry[0]), 3), 1)
+			exif = order.AppendUint16(order.AppendUint16(exif, entry[1]), 0)
+		}
+		if !turned(exif) {
+			t.Errorf("%s: it is not turned", marks)
+		}
+		for n := range len(exif) - 4 {
+			if turned(exif[:n]) {
+				t.Errorf("%s: turned by %d of %d bytes", marks, n, len(exif))
+			}
+		}
+		if exif = bytes.ReplaceAll(exif, []byte{6}, []byte{1}); turned(exif) {
+			t.Errorf("%s: it is turned upright", marks)
+		}
 	}
 }

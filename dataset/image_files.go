@@ -205,7 +205,7 @@ func (d *imageData) readPicture() error {
 		return err
 	}
 	size := picture.Bounds().Size()
-	d.image.Width, d.image.Height = size.X, size.Y
+	d.image.Width, d.image.Height, d.image.turned = size.X, size.Y, turned(file.Bytes())
 	d.colours = coloursOf(picture)
 	return nil
 }
@@ -226,8 +226,11 @@ func (d *imageData) numbers(path, what, remedy string, more ...string) (m *numbe
 
 // misfit is the error of a map that does not fit a picture.
 func misfit(path string, rows, cols int, s *ImageSource, wanted string) error {
-	return option.At(path, 0, "", "check that it belongs to this picture and is not transposed: want "+wanted+"; a "+
-		"picture that viewers turn is stored upright by PIL.ImageOps.exif_transpose(PIL.Image.open(FILE)).save(FILE)",
+	remedy := "check that it belongs to this picture and is not transposed: want " + wanted
+	if s.turned {
+		remedy += "; viewers turn the picture: " + upright
+	}
+	return option.At(path, 0, "", remedy,
 		"its %d rows of %d cells are not the shape of %s, which has %d rows of %d pixels", rows, cols, s.Path, s.Height,
 		s.Width)
 }

@@ -45,11 +45,19 @@ func (l *imageLoader) read(f imageFolders, pictures []string) {
 	if !l.each(len(pictures), func(i int) { l.images[i], lists[i] = f.read(pictures[i], l.o.Memory) }) {
 		return
 	}
+	turned, first := 0, ""
 	for i, d := range l.images {
+		if d.image.turned {
+			turned, first = turned+1, cmp.Or(first, d.image.Path)
+		}
 		l.fail(lists[i]...)
 		l.set.Sources = append(l.set.Sources, d.sources...)
 		l.set.files = append(l.set.files, d.files...)
 		l.set.Images = append(l.set.Images, d.image)
+	}
+	if turned > 0 {
+		l.warn("%d pictures are read as they are stored, which viewers turn, such as %s: where labels or features were made "+
+			"as they are shown, %s", turned, first, upright)
 	}
 }
 

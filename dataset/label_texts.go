@@ -128,6 +128,9 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 		}
 		l.warn("the labels -1 and 1 are two states; an empty cell hides a label")
 	}
+	if mark := t.likeMissing(); mark != "" {
+		l.warn(likeMissingNote, option.Short(mark))
+	}
 	numbers, fractions := true, false
 	for _, text := range states {
 		x, err := numeric.ParseDecimal(text)
@@ -161,6 +164,20 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 func (t *labelTexts) tooMany() bool {
 	n := len(t.texts)
 	return n > manyStates && 2*n > t.total || n > mostStates
+}
+
+// likeMissingNote is what is said of such a label.
+const likeMissingNote = "the label %q is a state like any other; if it means that none is known, leave the cell empty"
+
+// likeMissing is a label of a table that people write where one is not known, "" where there is none. Only the words of
+// missingCell hide a label.
+func (t *labelTexts) likeMissing() string {
+	marks := strings.Fields("unknown unlabeled unlabelled missing undefined none n.a. unk tbd - -- .")
+	i := slices.IndexFunc(t.texts, func(text string) bool { return slices.Contains(marks, strings.ToLower(text)) })
+	if i < 0 || t.tokens {
+		return ""
+	}
+	return t.texts[i]
 }
 
 // numberLabels returns the state of every label that occurs, −1 for hidden ones, and for rare tags that a model does

@@ -12,6 +12,7 @@ import (
 
 	// pictures
 	_ "image/png"
+	"strings"
 
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/stretch"
@@ -56,4 +57,20 @@ func coloursOf(picture image.Image) stretch.Values {
 		}
 	}
 	return values
+}
+
+// upright is how pictures are stored as viewers show them.
+const upright = "save it upright, in Python PIL.ImageOps.exif_transpose(PIL.Image.open(FILE)).save(FILE)"
+
+// turned reports whether viewers turn a jpeg: whether the tag 0x0112 of its Exif data, in either order of bytes, is
+// one number of 16 bits and more than 1.
+func turned(data []byte) bool {
+	const most, marker = 1 << 16, "Exif\x00\x00"
+	_, exif, _ := strings.Cut(string(data[:min(most, len(data))]), marker)
+	for _, tag := range []string{"\x12\x01\x03\x00\x01\x00\x00\x00", "\x01\x12\x00\x03\x00\x00\x00\x01\x00"} {
+		if _, value, found := strings.Cut(exif, tag); found && value != "" {
+			return value[0] > 1
+		}
+	}
+	return false
 }

@@ -349,6 +349,9 @@ func (p *sampleReader) statesOf(t *labelTexts, column func(i int) string) []stri
 	}) {
 		return named
 	}
+	if mark := t.likeMissing(); mark != "" {
+		p.note(likeMissingNote, option.Short(mark))
+	}
 	const leave = "leave it out by {columns!--columns} ignore=NAME"
 	switch n := len(states); {
 	case n == 1 && (states[0] == "0" || states[0] == "1"):

@@ -75,6 +75,8 @@ type ImageSource struct {
 	ID            string
 	Path          string // the picture itself
 	Width, Height int    // pixels
+
+	turned bool // a viewer turns what is stored
 }
 
 func (s *ImageSource) pixels() float64 { return float64(s.Width) * float64(s.Height) }

@@ -83,7 +83,8 @@ func TestSheetsForModel(t *testing.T) {
 	model := Options{Schema: &trained.Schema, Recipe: recipe}
 	set := mustOpen(t, writeFiles(t, sheets("town;more;AGE;id;label\nParis;1;-7,5;1,1;ok\nOslo;2;NaN;1.1;\n",
 		"target|source|amount\n1,1|1.1|\n")), model)
-	if got, want := matrixOf(set), [][]float64{{-7.5, 0, 0, 0, 0, 1}, {40, 1, 1, 0, 0, 1}}; !cmp.Equal(got, want) {
+	if got, want := matrixOf(set), [][]float64{{-7.5, 0, 0, 0, 0, 1}, {40, 1, 1, 0, 0, 1}}; !cmp.Equal(got, want) ||
+		!strings.Contains(strings.Join(set.Warnings, ""), `commas are those of decimals, as "-7,5"`) {
 		t.Errorf("features %v, want %v, warnings %q", got, want, set.Warnings)
 	}
 	if got := row(set.Instances[0].EdgeFeatures(0), 0); !cmp.Equal(got, []float64{2.8, 1}) { // the mean of all rows
@@ -363,11 +364,14 @@ func TestPairsAsNamed(t *testing.T) {
 	}
 }
 
-// TestDoubtfulColumns: a note tells of row numbers.
+// TestDoubtfulColumns: notes tell of row numbers and of labels that look like missing ones.
 func TestDoubtfulColumns(t *testing.T) {
-	set := mustOpen(t, writeFiles(t, sheets("id,Unnamed: 0,label\na,0,u\nb,1,v\n", "source,target\na,b\n")), Options{})
-	if len(set.Warnings) != 1 || !strings.Contains(set.Warnings[0], "column 2 has no name") {
-		t.Errorf("notes are %q", set.Warnings)
+	set := mustOpen(t, writeFiles(t, sheets("id,Unnamed: 0,label\na,0,u\nb,1,v\nc,2,unknown\n",
+		"source,target\na,b\nb,c\n")), Options{})
+	for _, want := range []string{"column 2 has no name", `the label "unknown" is a state like any other`} {
+		if !strings.Contains(strings.Join(set.Warnings, "\n"), want) {
+			t.Errorf("no note %q among %q", want, set.Warnings)
+		}
 	}
 }
 

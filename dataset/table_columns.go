@@ -241,6 +241,7 @@ type columnReader struct {
 	unknown   int            // cells for which a model has no feature
 	note      string         // of the first of these
 	number    func(cell string) (float64, error)
+	comma     string // the first cell with a decimal comma
 }
 
 // read adds the features of a cell to those of its row. It says what is wrong with the cell.
@@ -263,7 +264,9 @@ func (c *columnReader) read(row *[]sparseValue, line int, cell string) (problem 
 			return fmt.Sprintf("%q is not a finite decimal number, which the model wants of this column; write digits "+
 				"and a decimal point alone", option.Short(cell))
 		}
-		put(0, x)
+		if put(0, x); c.comma == "" && strings.Contains(cell, ",") {
+			c.comma = cell
+		}
 		return formats.TooLarge(x)
 	case known:
 		put(j, 1)
@@ -368,8 +371,11 @@ func (l *tableLoader) featuresOf(t *formats.Table, columns []column, bias bool) 
 	return f
 }
 
-// noteUnknown tells of cells for which a model has no feature.
+// noteUnknown tells of cells for which a model has no feature, and of a decimal comma.
 func (l *tableLoader) noteUnknown(file string, readers []columnReader) {
+	if i := slices.IndexFunc(readers, func(c columnReader) bool { return c.comma != "" }); i >= 0 {
+		l.warn("commas are those of decimals, as %q in %s", option.Short(readers[i].comma), file)
+	}
 	for i := range readers {
 		c, instead := &readers[i], "they count as none of its texts"
 		if c.Values == nil {
