@@ -126,7 +126,7 @@ func readWeights(f *safetensors.File, schema *Schema) (*Model, error) {
 	}
 	spans := slices.Concat(m.Layout.Node, m.Layout.Edge)
 	for i, t := range tensors {
-		data, err := safetensors.Read[float64](f, t.name)
+		data, err := safetensors.Read(f, t.name)
 		if err != nil {
 			return nil, err
 		}
@@ -156,7 +156,7 @@ func hasCounts(f *safetensors.File) bool {
 }
 
 func readVector(f *safetensors.File, name string) ([]float64, error) {
-	data, err := safetensors.Read[float64](f, name)
+	data, err := safetensors.Read(f, name)
 	if info, _ := f.Find(name); err == nil && len(info.Shape) != 1 {
 		err = fmt.Errorf("tensor %q has shape %v, want one dimension", name, info.Shape)
 	}

@@ -3,6 +3,8 @@ package crf
 import (
 	"fmt"
 	"slices"
+
+	"github.com/blockbp/blockbp/internal/numeric"
 )
 
 // masked reports whether the schema forbids states or pairs of states.
@@ -20,7 +22,7 @@ func (s *Schema) validateMask() error {
 				return fmt.Errorf("%s: forbidden[%d] is state %d, want 0 to %d", where, i, x, len(t.States)-1)
 			}
 		}
-		if len(setOf(t.Forbidden)) == len(t.States) {
+		if len(numeric.SetOf(t.Forbidden)) == len(t.States) {
 			return fmt.Errorf("%s: every state is forbidden", where)
 		}
 	}
@@ -34,7 +36,7 @@ func (s *Schema) validateMask() error {
 
 func (s *Schema) validatePairs(t *EdgeType) error {
 	u, v := &s.NodeTypes[t.U], &s.NodeTypes[t.V]
-	all, first, second := setOf(t.Forbidden), setOf(u.Forbidden), setOf(v.Forbidden)
+	all, first, second := numeric.SetOf(t.Forbidden), numeric.SetOf(u.Forbidden), numeric.SetOf(v.Forbidden)
 	for i, x := range t.Forbidden {
 		if x[0] < 0 || x[0] >= len(u.States) || x[1] < 0 || x[1] >= len(v.States) {
 			return fmt.Errorf("forbidden[%d] is the pair of states %d and %d, want below %d and %d",
@@ -94,10 +96,10 @@ func (s *Schema) mask() *mask {
 	}
 	m := &mask{Schema: s}
 	for _, t := range s.NodeTypes {
-		m.states = append(m.states, setOf(t.Forbidden))
+		m.states = append(m.states, numeric.SetOf(t.Forbidden))
 	}
 	for _, t := range s.EdgeTypes {
-		m.pairs = append(m.pairs, setOf(t.Forbidden))
+		m.pairs = append(m.pairs, numeric.SetOf(t.Forbidden))
 	}
 	return m
 }
@@ -124,14 +126,4 @@ func (in *Instance) forbidden(m *mask, labels []int32, sample int) *Error {
 		}
 	}
 	return nil
-}
-
-// setOf answers whether something is in a list, however long: a search through it, once for each entry of another,
-// takes time with the square of their length, which a file may choose.
-func setOf[X comparable](list []X) map[X]bool {
-	set := make(map[X]bool, len(list))
-	for _, x := range list {
-		set[x] = true
-	}
-	return set
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 )
 
@@ -46,7 +47,7 @@ func (l *loader) advise() {
 	}
 	var never []string
 	for a, t := range types {
-		forbidden, some := setOf(t.Forbidden), slices.Max(counts[a]) > 0
+		forbidden, some := numeric.SetOf(t.Forbidden), slices.Max(counts[a]) > 0
 		for x, n := range counts[a] {
 			if n == 0 && !forbidden[x] && some { // of nodes without any label nothing is asked
 				never = append(never, fmt.Sprintf("state %q of node type %q", t.States[x], t.Name))

@@ -169,10 +169,7 @@ func manifestError(path string, data []byte, err error) error {
 	e := &option.Error{File: path, Problem: err.Error(), Cause: err}
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
-	var repeated *fileio.RepeatedKey
 	switch {
-	case errors.As(err, &repeated):
-		e.Line = repeated.Line
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		e.Line, e.Problem = formats.LineAt(data, len(data)), "the JSON ends too early"
 	case errors.As(err, &syntax):

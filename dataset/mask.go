@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 )
 
@@ -68,9 +69,9 @@ func (o *Options) compareMask(m *Manifest, path string, set *Set) []error {
 	}
 	list := m.forbid(&told, path)
 	if !slices.EqualFunc(told.NodeTypes, set.Schema.NodeTypes, func(s, t crf.NodeType) bool {
-		return maps.Equal(setOf(s.Forbidden), setOf(t.Forbidden))
+		return maps.Equal(numeric.SetOf(s.Forbidden), numeric.SetOf(t.Forbidden))
 	}) || !slices.EqualFunc(told.EdgeTypes, set.Schema.EdgeTypes, func(s, t crf.EdgeType) bool {
-		return maps.Equal(setOf(s.Forbidden), setOf(t.Forbidden))
+		return maps.Equal(numeric.SetOf(s.Forbidden), numeric.SetOf(t.Forbidden))
 	}) {
 		list = append(list, option.At(path, 0, "",
 			"the model's mask holds, not this one: make the two agree, or learn without an initial model",
@@ -83,14 +84,4 @@ func (o *Options) compareMask(m *Manifest, path string, set *Set) []error {
 		set.Warnings = append(set.Warnings, err.Error())
 	}
 	return nil
-}
-
-// setOf answers whether something is in a list, however long: a search through it, once for each entry of another,
-// takes time with the square of their length, which a file may choose.
-func setOf[X comparable](list []X) map[X]bool {
-	set := make(map[X]bool, len(list))
-	for _, x := range list {
-		set[x] = true
-	}
-	return set
 }

@@ -21,19 +21,10 @@ import (
 func averaged(ctx context.Context, f *crf.Features, of *graph.Graph, hops int, known bool,
 	allowed int64) (crf.Features, error) {
 	m := f.Data()
-	if m.Dim == 0 {
+	if m.Dim == 0 || hops == 0 {
 		return *f, nil
 	}
-	dense := m.Start == nil
-	if dense { // all entries, row by row, are those of a sparse form
-		m = &crf.FeatureData{Rows: m.Rows, Dim: m.Dim, Value: m.Double}
-		for i := range m.Rows + 1 {
-			m.Start = append(m.Start, i*m.Dim)
-		}
-		for range m.Rows {
-			m.Column = append(m.Column, numbersTo(m.Dim)...)
-		}
-	}
+	dense := m.Start == nil // and so are means, all entries of which are in their sparse form
 	for range hops {
 		next := &crf.FeatureData{Rows: m.Rows, Dim: m.Dim, Start: make([]int, 1, m.Rows+1), Column: []int32{},
 			Value: []float64{}}
@@ -80,15 +71,14 @@ func amongKnown(m *crf.FeatureData) *crf.FeatureData {
 func hop(m, next *crf.FeatureData, of *graph.Graph, allow func() error) error {
 	sums, seen := make([]float64, m.Dim), make([]bool, m.Dim)
 	var touched []int32
+	var scratch []float64
 	add := func(j int) {
-		for i := m.Start[j]; i < m.Start[j+1]; i++ {
-			c, v := m.Column[i], 1.0
-			if m.Value != nil {
-				v = m.Value[i]
-			}
+		row := m.Entries(j, &scratch)
+		for i := range row.N {
+			c, v := row.At(i)
 			if sums[c] += v; !seen[c] {
 				seen[c] = true
-				touched = append(touched, c)
+				touched = append(touched, int32(c))
 			}
 		}
 	}

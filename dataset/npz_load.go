@@ -24,7 +24,6 @@ type npzLoader struct {
 	pairs     string              // a table of the edges of samples; "": there is none
 	labels    map[int]labelCounts // of each node type
 	areSpins  bool                // labels were -1 and 1, and are numbered
-	byStates  bool                // types are of nodes with as many states
 	fewer     graphCache          // with the edges that a model keeps
 	budget    *memory.Budget      // of reading
 }

@@ -48,27 +48,21 @@ func (l *npzLoader) nodeTypesOf() (types []crf.NodeType) {
 		l.fail(option.Wrong("States", "the data have %d node types; name the states of each in %s", len(names), ManifestName))
 	}
 	for a, name := range names {
-		t := crf.NodeType{Name: name, States: l.statesOfType(a, name, len(names))}
-		if kind := a; l.o.Untied && len(names) > 1 && len(l.manifest.NodeTypes) == 0 {
-			if l.byStates {
-				kind = len(t.States)
-			}
-			t.Name = fmt.Sprintf("node_%d", kind)
+		t := crf.NodeType{Name: name, States: l.statesOfType(a, name)}
+		if l.o.Untied && len(names) > 1 && len(l.manifest.NodeTypes) == 0 {
+			t.Name = fmt.Sprintf("node_%d", a)
 		}
 		types = append(types, t)
 	}
 	return types
 }
 
-// statesOfType names the states of a node type, of so many: by the options, dataset.json, the array states, or the
-// largest label, in this order. Where types are numbers of states, names are those of as many.
-func (l *npzLoader) statesOfType(a int, name string, types int) []string {
+// statesOfType names the states of a node type: by the options, dataset.json, the array states, or the
+// largest label, in this order.
+func (l *npzLoader) statesOfType(a int, name string) []string {
 	named, _ := l.namedStates(a)
 	if in := l.instances[0]; in.samples != nil {
 		return in.samples.states[a]
-	}
-	if l.byStates && types > 1 && len(named) != l.givenStates(a, name, 0) {
-		named = nil
 	}
 	given := l.givenStates(a, name, len(named))
 	switch {

@@ -191,17 +191,19 @@ func zipOf(t testing.TB, arrays map[string][]byte) []byte {
 func TestNPZUntied(t *testing.T) {
 	a := triangle()
 	a.States, a.Labels = []int32{3, 2, 3}, [][]int32{{2, 1, -1}}
+	refuses(t, writeSet(t, "", a), Options{Untied: true}, "make the two agree, or give such nodes different node_types")
+	a.NodeTypes = []int32{1, 0, 1}
 	set := mustOpen(t, writeSet(t, "", a, a), Options{Untied: true})
 	constant := []string{formConstant}
 	want := crf.Schema{
 		NodeTypes: []crf.NodeType{
-			{Name: "node_2", States: crf.NumberedStates(2), Features: 1, FeatureNames: constant, Copies: 1},
-			{Name: "node_3", States: crf.NumberedStates(3), Features: 1, FeatureNames: constant, Copies: 2},
+			{Name: "node_0", States: crf.NumberedStates(2), Features: 1, FeatureNames: constant, Copies: 1},
+			{Name: "node_1", States: crf.NumberedStates(3), Features: 1, FeatureNames: constant, Copies: 2},
 		},
 		EdgeTypes: []crf.EdgeType{
-			{Name: "edge_2_3", U: 0, V: 1, Features: 1, FeatureNames: constant, Copies: 1},
-			{Name: "edge_3_2", U: 1, V: 0, Features: 1, FeatureNames: constant, Copies: 1},
-			{Name: "edge_3_3", U: 1, V: 1, Features: 1, FeatureNames: constant, Copies: 1, Symmetric: true},
+			{Name: "edge_0_1", U: 0, V: 1, Features: 1, FeatureNames: constant, Copies: 1},
+			{Name: "edge_1_0", U: 1, V: 0, Features: 1, FeatureNames: constant, Copies: 1},
+			{Name: "edge_1_1", U: 1, V: 1, Features: 1, FeatureNames: constant, Copies: 1, Symmetric: true},
 		},
 	}
 	if diff := cmp.Diff(want, set.Schema); diff != "" {
@@ -209,7 +211,7 @@ func TestNPZUntied(t *testing.T) {
 	}
 	if want := []string{
 		`2 of 6 labels are hidden (-1)`,
-		`state "0" of node type "node_2", state "0" of node type "node_3", state "1" of node type "node_3" never occur among the labels: ` + avoided,
+		`state "0" of node type "node_0", state "0" of node type "node_1", state "1" of node type "node_1" never occur among the labels: ` + avoided,
 	}; len(set.Warnings) != 3 || !strings.Contains(set.Warnings[0], "do not use") || !slices.Equal(set.Warnings[1:], want) {
 		t.Errorf("warnings are %q", set.Warnings)
 	}
@@ -219,7 +221,7 @@ func TestNPZUntied(t *testing.T) {
 	mustOpen(t, writeSet(t, "", a), model)
 	a.Edges = [][2]int32{{0, 1}, {2, 1}, {0, 2}}
 	refuses(t, writeSet(t, "", a), model, "0.npz:edges: its edges or numbers of states are not those the model was trained on")
-	refuses(t, writeSet(t, "", triangle()), model, "0.npz:states: the array is missing")
+	refuses(t, writeSet(t, "", triangle()), model, "0.npz:edges: its edges or numbers of states are not those")
 
 	// One cardinality, from the labels.
 	set = mustOpen(t, writeSet(t, "", triangle()), Options{Untied: true, States: []string{"off", "on"}})

@@ -10,36 +10,20 @@ import (
 	"github.com/blockbp/blockbp/graph"
 )
 
-// untie gives the nodes of networks whose nodes and edges all have weights of their own types: those of node_types, or
-// of columns, or else one for each number of states. A type has a copy of its weights for each of its nodes, or edges.
+// untie leaves out types of edges, which are those of their ends, of networks whose nodes and edges all have weights of
+// their own. Nodes of samples have the types of columns.
 func (l *npzLoader) untie() {
 	if !l.o.readsSamples() {
 		return
 	}
-	kinds, columns := slices.Compact(slices.Sorted(slices.Values(l.instances[0].states.Ints))), []sampleColumn(nil)
-	if model := l.o.Schema; model != nil {
-		kinds, columns = nil, l.o.Recipe.Columns
-		for a := range model.NodeTypes {
-			kinds = append(kinds, int32(model.NodeStates(a)))
-		}
-	}
 	for _, in := range l.instances {
 		in.edges.types = nil
-		switch {
-		case in.nodes.types != nil || len(kinds) < 2:
-			continue
-		case len(columns) != in.nodes.count && in.states.Ints == nil:
-			l.at(in, statesArray, "", "the array is missing: nodes have %d different numbers of states", len(kinds))
+		if r := l.o.Recipe; r == nil || in.nodes.types != nil || len(r.Columns) != in.nodes.count {
 			continue
 		}
-		in.nodes.types, l.byStates = make([]int32, in.nodes.count), true
-		for s := range in.nodes.types {
-			if len(columns) == in.nodes.count {
-				in.nodes.types[s] = int32(columns[s].Type)
-			} else if in.nodes.types[s] = int32(slices.Index(kinds, int32(in.statesAt(s)))); in.nodes.types[s] < 0 {
-				l.otherNetwork(in)
-				break
-			}
+		in.nodes.types = make([]int32, in.nodes.count)
+		for s, c := range l.o.Recipe.Columns {
+			in.nodes.types[s] = int32(c.Type)
 		}
 	}
 }

@@ -207,7 +207,7 @@ func (p *sampleReader) readTable(data []byte) {
 
 // isSampleRow reports whether the first row is a sample, and no header: its cells are among those below, or missing.
 func isSampleRow(rows [][]string) bool {
-	below := setOf(slices.Concat(rows[1:]...))
+	below := numeric.SetOf(slices.Concat(rows[1:]...))
 	return !slices.ContainsFunc(rows[0], func(cell string) bool { return !formats.MissingCell(cell) && !below[cell] })
 }
 
@@ -247,7 +247,7 @@ func (p *sampleReader) take(names []string, t *formats.Table) {
 	p.labels = make([]int32, len(t.Rows)*len(kept))             // numbers of texts, for now
 	for c, i := range kept {
 		p.columns = append(p.columns, sampleColumn{Name: names[i]})
-		texts[c].named = setOf(p.l.o.States)
+		texts[c].named = numeric.SetOf(p.l.o.States)
 		for r, row := range t.Rows {
 			p.labels[r*len(kept)+c] = texts[c].see(p.File, int(t.Lines[r]), row[i])
 		}

@@ -85,7 +85,7 @@ func (c *column) features() []string {
 
 // sound reports whether a column of a recipe can be used.
 func (c *column) sound() bool {
-	return len(setOf(c.Values)) == len(c.Values) && !math.IsNaN(c.Mean) && !math.IsInf(c.Mean, 0) &&
+	return len(numeric.SetOf(c.Values)) == len(c.Values) && !math.IsNaN(c.Mean) && !math.IsInf(c.Mean, 0) &&
 		c.Indices >= 0 && c.Indices <= mostFeatures && (c.Indices == 0 || !c.Other && c.Values == nil)
 }
 

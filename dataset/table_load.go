@@ -12,6 +12,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/formats"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/parallel"
 )
@@ -230,7 +231,7 @@ func (l *tableLoader) compareColumns(t *formats.Table, columns []column) {
 func (l *tableLoader) observeSplit() {
 	splits := map[string]bool{}
 	for _, g := range l.graphs {
-		maps.Copy(splits, setOf(g.splits))
+		maps.Copy(splits, numeric.SetOf(g.splits))
 	}
 	if l.o.Observed != "" && !splits[l.o.Observed] {
 		l.fail(option.Wrong("Observed", "no node is in the split %q; %s", l.o.Observed,

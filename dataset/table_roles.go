@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/internal/formats"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 )
 
@@ -178,7 +179,7 @@ func (l *tableLoader) rolesOfEdges(t *formats.Table, isNode func(name string) bo
 
 // features returns the names of the columns of a table that have no role, and are not to be ignored.
 func (l *tableLoader) features(t *formats.Table) (names []string) {
-	taken, ignored := setOf(slices.Collect(maps.Values(t.Roles))), setOf(l.o.given(formats.RoleIgnore))
+	taken, ignored := numeric.SetOf(slices.Collect(maps.Values(t.Roles))), numeric.SetOf(l.o.given(formats.RoleIgnore))
 	for i, name := range t.Header {
 		if name != "" && !taken[i] && !ignored[name] {
 			names = append(names, name)

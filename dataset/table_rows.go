@@ -9,6 +9,7 @@ import (
 
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/formats"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 )
 
@@ -22,7 +23,7 @@ const missingFeatures = "?"
 // readNodes makes the nodes of a graph of their table, in the order of their names.
 func (l *tableLoader) readNodes(g *tableGraph) {
 	t := g.nodes
-	l.labels.named = setOf(l.namesOfStates())
+	l.labels.named = numeric.SetOf(l.namesOfStates())
 	delete(l.labels.named, "")
 	g.byName = map[string]int32{}
 	for _, cells := range t.Rows {

@@ -279,19 +279,14 @@ func FuzzText(f *testing.F) {
 	f.Add([]byte(someAttributes))
 	f.Add([]byte("Ann A\nis B\nAnn A\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		file, err := formats.ReadText("x", data)
-		if err != nil || file.Ends == 0 {
+		path := writeFiles(t, map[string]string{"x": string(data)}) + "/x"
+		set, err := Open(t.Context(), []string{path}, Options{Kind: kindText})
+		if err != nil {
 			return
 		}
-		l := newTextLoader(t.Context(), &Options{})
-		l.files = []*formats.Text{file}
-		l.run(l.chooseForm, l.readAll, l.chooseAttributes, l.finish)
-		if len(l.problems) > 0 {
-			return
-		}
-		recipe, err := ParseRecipe(l.set.Recipe.String())
-		if err != nil || recipe.fits(&l.set.Schema) != nil || len(l.set.Instances) == 0 {
-			t.Fatalf("recipe %s, %d sentences: %v", &l.set.Recipe, len(l.set.Instances), err)
+		recipe, err := ParseRecipe(set.Recipe.String())
+		if err != nil || recipe.fits(&set.Schema) != nil || len(set.Instances) == 0 {
+			t.Fatalf("recipe %s, %d sentences: %v", &set.Recipe, len(set.Instances), err)
 		}
 	})
 }

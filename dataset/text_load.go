@@ -78,13 +78,9 @@ type textSentence struct {
 	rows  [][]sparseValue // attributes of tokens
 }
 
-func newTextLoader(ctx context.Context, o *Options) *textLoader {
-	return &textLoader{loader: newLoader(ctx, o), attributes: map[string]int32{}, numbered: map[string]int{},
-		labels: labelTexts{tokens: true}}
-}
-
 func loadText(ctx context.Context, paths []string, o *Options) (*Set, []error) {
-	l := newTextLoader(ctx, o)
+	l := &textLoader{loader: newLoader(ctx, o), attributes: map[string]int32{}, numbered: map[string]int{},
+		labels: labelTexts{tokens: true}}
 	for _, path := range l.expand(paths) {
 		l.readManifest(filepath.Dir(path), true)
 		data := l.source(path)
@@ -152,7 +148,6 @@ func (l *textLoader) chooseForm() {
 		if l.rules.Form == formats.TextColumns && l.rules.Columns < 2 {
 			l.failAt(l.files[0].Path, "", "give text with labels; a model predicts those of text without",
 				"lines have one column, and a label is wanted behind the token")
-			return
 		}
 	}
 }

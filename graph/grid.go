@@ -1,9 +1,6 @@
 package graph
 
-import (
-	"fmt"
-	"math"
-)
+import "fmt"
 
 // GridOptions chooses the neighbourhood of a grid. The zero value is the plain grid with four neighbours.
 type GridOptions struct {
@@ -22,17 +19,24 @@ const smallestTorus = 3
 // first end. On a torus the neighbours wrap round, so every node contributes all of them.
 //
 // It is an error if a dimension is below 1, or below 3 on a torus, or if the
-// grid has more nodes or edges than a graph can hold. Cost: O(nodes).
+// grid could have more edges than a graph can hold. Cost: O(nodes).
 func Grid(rows, cols int, o GridOptions) (*Graph, error) {
-	numEdges, err := o.countEdges(rows, cols)
-	if err != nil {
-		return nil, err
+	least, kind := 1, "grid"
+	if o.Torus {
+		least, kind = smallestTorus, "torus"
 	}
-	u, v := make([]int32, 0, numEdges), make([]int32, 0, numEdges)
 	steps := [][2]int{{0, 1}, {1, 0}, {1, 1}, {1, -1}}
 	if !o.Eight {
 		steps = steps[:2]
 	}
+	most := mostEdges / len(steps) // nodes, so that there are not too many edges
+	if rows < least || cols < least {
+		return nil, fmt.Errorf("graph: %s of %d rows and %d columns, want at least %d of each", kind, rows, cols, least)
+	}
+	if cols > most/rows {
+		return nil, fmt.Errorf("graph: %s of %d rows and %d columns, at most %d nodes are supported", kind, rows, cols, most)
+	}
+	u, v := make([]int32, 0, len(steps)*rows*cols), make([]int32, 0, len(steps)*rows*cols)
 	for r := range rows {
 		for c := range cols {
 			for _, step := range steps {
@@ -47,32 +51,4 @@ func Grid(rows, cols int, o GridOptions) (*Graph, error) {
 		}
 	}
 	return FromEdges(rows*cols, u, v)
-}
-
-// countEdges checks the size of the grid and returns its number of edges.
-func (o GridOptions) countEdges(rows, cols int) (int, error) {
-	least, kind := 1, "grid"
-	if o.Torus {
-		least, kind = smallestTorus, "torus"
-	}
-	if rows < least || cols < least {
-		return 0, fmt.Errorf("graph: %s of %d rows and %d columns, want at least %d of each", kind, rows, cols, least)
-	}
-	if rows > math.MaxInt32 || cols > math.MaxInt32/rows {
-		return 0, fmt.Errorf("graph: %s of %d rows and %d columns, at most %d nodes are supported",
-			kind, rows, cols, math.MaxInt32)
-	}
-	across, down := int64(cols-1), int64(rows-1)
-	if o.Torus {
-		across, down = int64(cols), int64(rows)
-	}
-	numEdges := int64(rows)*across + down*int64(cols)
-	if o.Eight {
-		numEdges += 2 * down * across
-	}
-	if numEdges > mostEdges {
-		return 0, fmt.Errorf("graph: %s of %d rows and %d columns has %d edges, at most %d are supported",
-			kind, rows, cols, numEdges, mostEdges)
-	}
-	return int(numEdges), nil
 }

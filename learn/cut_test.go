@@ -21,8 +21,6 @@ func TestCutErrors(t *testing.T) {
 		"both set or both 0, got 0 and 2": {Cols: 2},
 		"got 9 beside 2 × 2":              {Blocks: 9, Rows: 2, Cols: 2},
 		`"tiles" with Rows and Cols`:      {Kind: "bfs", Rows: 2, Cols: 2},
-		"37 blocks are too many":          {Blocks: 37},
-		"7x2 tiles are too many":          {Rows: 7, Cols: 2},
 	} {
 		oracle.Fails(Fit(t.Context(), p, Settings{Cut: cut}))(t, want)
 	}

@@ -53,24 +53,18 @@ func Parse(blocks, kind string) (Cut, error) {
 	if !slices.Contains(kinds, c.Kind) {
 		return c, fmt.Errorf("partition %q: want one of auto, %s", kind, strings.Join(kinds[1:], ", "))
 	}
-	number := func(text string) int {
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			return 0
-		}
-		return max(0, n)
-	}
 	rows, cols, tiled := strings.Cut(blocks, "x")
 	switch {
 	case blocks == "":
 		return c, nil
 	case tiled:
-		c.Rows, c.Cols = number(rows), number(cols)
+		c.Rows, _ = strconv.Atoi(rows) // 0 if it is none
+		c.Cols, _ = strconv.Atoi(cols)
 	default:
-		c.Blocks = number(blocks)
+		c.Blocks, _ = strconv.Atoi(blocks)
 	}
 	switch {
-	case max(c.Blocks, min(c.Rows, c.Cols)) == 0:
+	case max(c.Blocks, min(c.Rows, c.Cols)) <= 0:
 		return c, fmt.Errorf("blocks %q: want a positive number such as 20, or tiles such as 4x5", blocks)
 	case tiled && c.Kind != "" && c.Kind != kindTiles:
 		return c, fmt.Errorf("blocks %s asks for tiles, but partition is %s", blocks, kind)
@@ -115,16 +109,19 @@ func (c Cut) Resolve(m *crf.Model, data []*crf.Instance, cache float64) (cuts []
 	if c.open() {
 		all.Blocks, together = sizeFor(m, data, cache)
 	}
+	nodes, rows, cols := 0, 0, 0 // of the largest: more blocks would be empty
+	for _, in := range data {
+		nodes, rows, cols = max(nodes, in.Graph.NumNodes()), max(rows, in.Rows), max(cols, in.Cols)
+	}
 	if all.Rows > 0 {
+		all.Rows, all.Cols = min(all.Rows, rows), min(all.Cols, cols)
 		all.Blocks = all.Rows * all.Cols
 	}
+	all.Blocks = min(all.Blocks, nodes)
 	model := largestGrid(data)
 	if c.Kind == "" && c.open() && model != nil {
 		all.Rows, all.Cols = tilesFor(all.Blocks, model)
 		all.Blocks = all.Rows * all.Cols
-	}
-	if err := c.suits(all, data); err != nil {
-		return nil, 0, err
 	}
 	for i, in := range data {
 		cut, err := c.fit(all, in, model)
@@ -158,35 +155,6 @@ func (c Cut) fit(all Cut, in, model *crf.Instance) (Cut, error) {
 		all.Kind, all.Rows, all.Cols = kindBreadth, 0, 0
 	}
 	return all, nil
-}
-
-// suits refuses more blocks than any of the networks can fill.
-func (c Cut) suits(all Cut, data []*crf.Instance) error {
-	if c.open() {
-		return nil
-	}
-	at := 0
-	for i, in := range data {
-		if in.Graph.NumNodes() > data[at].Graph.NumNodes() {
-			at = i
-		}
-	}
-	largest := data[at]
-	if nodes := largest.Graph.NumNodes(); all.Blocks > nodes && c.Rows == 0 {
-		return option.Errorf("instance %d (%s): %d blocks are too many for %d nodes: give {blocks} a number from 1 to %d",
-			at, largest.Name, all.Blocks, nodes, nodes)
-	}
-	tiled := func(in *crf.Instance) bool {
-		rows, cols := all.tiles(in)
-		return in.Rows == 0 || rows <= in.Rows && cols <= in.Cols
-	}
-	if c.Kind == kindTiles && !slices.ContainsFunc(data, tiled) {
-		rows, cols := all.tiles(largest)
-		return option.Errorf("instance %d (%s): %dx%d tiles are too many for a grid of %d rows and %d columns: give "+
-			"{blocks} "+
-			"at most %dx%d", at, largest.Name, rows, cols, largest.Rows, largest.Cols, largest.Rows, largest.Cols)
-	}
-	return nil
 }
 
 // tiles returns rows and columns of tiles of a network on a grid.

@@ -46,6 +46,11 @@ func TestSizes(t *testing.T) {
 	if blocks, together := sizeFor(m, data, Bytes(m, data[0])/40); blocks != 20 || together != 1 {
 		t.Errorf("a network that would be cut to pieces: %d blocks, %d together", blocks, together)
 	}
+	for _, c := range []Cut{{Blocks: 401}, {Kind: kindTiles, Rows: 21, Cols: 25}} {
+		if cuts, _, err := c.Resolve(m, data, Cache()); err != nil || cuts[0].Blocks != 400 {
+			t.Errorf("%+v: %+v, %v; want a block for each node", c, cuts, err)
+		}
+	}
 	m, data = grid(t, 1, 4, 2)
 	if blocks, together := sizeFor(m, data, Cache()); blocks != 4 || together != 1 {
 		t.Errorf("four nodes: %d blocks, %d together", blocks, together)

@@ -423,10 +423,8 @@ func readRecord(path string, v any) (found bool, err error) {
 	} else if err != nil {
 		return false, err
 	}
-	var repeated *fileio.RepeatedKey
-	if err := fileio.JSON(text, v); errors.As(err, &repeated) {
-		return false, dataf("%s:%d: %v", path, repeated.Line, repeated)
-	} else if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+	err = fileio.JSON(text, v)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return false, dataf("%s: it is empty or was cut short; bring it back from a copy, or start a new run", path)
 	} else if err != nil {
 		return false, dataf("%s: %v; the run cannot be resumed, start a new one", path, err)

@@ -34,3 +34,13 @@ func NarrowOrder(neighbours [][]int32) []int32 {
 	}
 	return order
 }
+
+// SetOf answers whether something is in a list, however long: a search through it, once for each entry of another,
+// takes time with the square of their length, which a file may choose.
+func SetOf[X comparable](list []X) map[X]bool {
+	set := make(map[X]bool, len(list))
+	for _, x := range list {
+		set[x] = true
+	}
+	return set
+}

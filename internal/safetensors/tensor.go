@@ -11,47 +11,33 @@ import (
 // DType is the name of an element type in the header.
 type DType string
 
-// The element types that can be written and read. Files with tensors of other
+// F64 is the element type that can be written and read. Files with tensors of other
 // types open; only reading such a tensor is an error.
-const (
-	F64 DType = "F64"
-	F32 DType = "F32"
-)
+const F64 DType = "F64"
 
 // sizes gives the bytes of one element for all types of the format.
 var sizes = map[DType]int{
-	F64: 8, "I64": 8, "U64": 8, F32: 4, "I32": 4, "U32": 4,
+	F64: 8, "I64": 8, "U64": 8, "F32": 4, "I32": 4, "U32": 4,
 	"F16": 2, "BF16": 2, "I16": 2, "U16": 2, "I8": 1, "U8": 1, "BOOL": 1,
-}
-
-// Number is an element type that can be written and read.
-type Number interface{ float64 | float32 }
-
-func typeOf[T Number]() DType {
-	if _, double := any(T(0)).(float64); double {
-		return F64
-	}
-	return F32
 }
 
 // Tensor is one array to be written; New and NewChunks make it.
 type Tensor struct {
 	Name  string
 	Shape []int // nil or empty: a scalar
-	dtype DType
 	emit  func(w io.Writer) (elements int, err error)
 }
 
 // New returns the tensor with the given elements in row-major order. data is
 // kept without copying until the file is written.
-func New[T Number](name string, shape []int, data []T) Tensor {
-	return NewChunks(name, shape, func(yield func([]T) bool) { yield(data) })
+func New(name string, shape []int, data []float64) Tensor {
+	return NewChunks(name, shape, func(yield func([]float64) bool) { yield(data) })
 }
 
 // NewChunks returns the tensor whose elements, in row-major order, are the concatenation of the chunks: for data that
 // do not lie in memory as the file has them. chunks may be gone through more than once; a chunk is used only until
 // the next one is asked for.
-func NewChunks[T Number](name string, shape []int, chunks iter.Seq[[]T]) Tensor {
+func NewChunks(name string, shape []int, chunks iter.Seq[[]float64]) Tensor {
 	emit := func(w io.Writer) (elements int, err error) {
 		for chunk := range chunks {
 			elements += len(chunk)
@@ -61,7 +47,7 @@ func NewChunks[T Number](name string, shape []int, chunks iter.Seq[[]T]) Tensor 
 		}
 		return elements, nil
 	}
-	return Tensor{Name: name, Shape: shape, dtype: typeOf[T](), emit: emit}
+	return Tensor{Name: name, Shape: shape, emit: emit}
 }
 
 // elements multiplies a shape out. The result is small enough that the number of bytes does not overflow either.
@@ -80,6 +66,6 @@ func elements(shape []int) (int, error) {
 }
 
 // bytesOf is the memory of data, which is as files have it: package numeric is for little-endian processors.
-func bytesOf[T Number](data []T) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(data))), len(data)*sizes[typeOf[T]()])
+func bytesOf(data []float64) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(data))), len(data)*sizes[F64])
 }

@@ -1,7 +1,6 @@
 package safetensors
 
 import (
-	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -31,9 +30,7 @@ func WriteFile(path string, metadata map[string]string, tensors []Tensor) error 
 // twice, first for the checksum.
 func Write(w io.Writer, metadata map[string]string, tensors []Tensor) error {
 	tensors = slices.Clone(tensors)
-	slices.SortStableFunc(tensors, func(a, b Tensor) int {
-		return cmp.Or(cmp.Compare(sizes[b.dtype], sizes[a.dtype]), strings.Compare(a.Name, b.Name))
-	})
+	slices.SortStableFunc(tensors, func(a, b Tensor) int { return strings.Compare(a.Name, b.Name) })
 	if err := checkTensors(tensors); err != nil {
 		return err
 	}
@@ -118,11 +115,11 @@ func encodeHeader(metadata map[string]string, tensors []Tensor) ([]byte, error) 
 	offset := int64(0)
 	for _, t := range tensors {
 		count, _ := elements(t.Shape)
-		end := offset + int64(count*sizes[t.dtype])
+		end := offset + int64(count*sizes[F64])
 		if end < offset {
 			return nil, fmt.Errorf("safetensors: tensor %q ends beyond 2^63 bytes", t.Name)
 		}
-		info := Info{DType: t.dtype, Shape: append([]int{}, t.Shape...), Offsets: []int64{offset, end}}
+		info := Info{DType: F64, Shape: append([]int{}, t.Shape...), Offsets: []int64{offset, end}}
 		entries = append(entries, entry(t.Name, info))
 		offset = end
 	}

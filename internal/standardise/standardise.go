@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/spill"
 	"github.com/blockbp/blockbp/internal/stretch"
@@ -28,14 +29,6 @@ type Map struct {
 // its own, which stands where each of its weights does.
 func Own(schema *crf.Schema, own []float64) *Map {
 	return &Map{make([]columns, len(schema.NodeTypes)+len(schema.EdgeTypes)), len(schema.NodeTypes), own}
-}
-
-// featuresOf are those of type i, in the order of Map.
-func featuresOf(in *crf.Instance, i int) *crf.Features {
-	if n := len(in.Schema().NodeTypes); i >= n {
-		return in.EdgeFeatures(i - n)
-	}
-	return in.NodeFeatures(i)
 }
 
 // columns are the features of one type.
@@ -77,12 +70,12 @@ func Measure(ctx context.Context, schema *crf.Schema, data []*crf.Instance, thre
 	return m, nil
 }
 
-// measure goes through the features of type i of all, in the order of featuresOf.
+// measure goes through the features of type i of all, in the order of instances.Features.
 func measure(ctx context.Context, data []*crf.Instance, threads, i int) (columns, error) {
 	dim, dense, sparse, single := 0, false, false, false
 	list := make([]*crf.Features, len(data))
 	for k, in := range data {
-		list[k] = featuresOf(in, i)
+		list[k] = instances.Features(in)[i]
 		x := list[k].Data()
 		if dim = list[k].Dim(); list[k].Rows() == 0 {
 			continue
@@ -331,7 +324,7 @@ func (m *Map) ownOf(in *crf.Instance, i int) (own []float64) {
 // Room is what Instance takes of a space.
 func (m *Map) Room(in *crf.Instance) (bytes int64) {
 	for i := range m.columns {
-		if x := featuresOf(in, i).Data(); m.columns[i].mean != nil {
+		if x := instances.Features(in)[i].Data(); m.columns[i].mean != nil {
 			bytes += spill.Room[float32](len(x.Single)) + spill.Room[float64](len(x.Double))
 		}
 	}
@@ -396,7 +389,7 @@ func (m *Map) InPlace(data []*crf.Instance) bool {
 	}
 	for _, in := range data {
 		for i := range m.columns {
-			if x := featuresOf(in, i).Data(); m.columns[i].mean != nil && x.Value == nil && len(x.Column) > 0 {
+			if x := instances.Features(in)[i].Data(); m.columns[i].mean != nil && x.Value == nil && len(x.Column) > 0 {
 				return false
 			}
 		}
@@ -404,7 +397,7 @@ func (m *Map) InPlace(data []*crf.Instance) bool {
 	done := map[any]bool{}
 	for _, in := range data {
 		for i := range m.columns {
-			c, x := &m.columns[i], featuresOf(in, i).Data()
+			c, x := &m.columns[i], instances.Features(in)[i].Data()
 			var place any
 			switch {
 			case c.mean == nil || x.Rows == 0:

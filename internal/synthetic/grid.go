@@ -55,9 +55,6 @@ func (s Synthetic) withDefaults() Synthetic {
 type Generated struct {
 	Truth     *crf.Model
 	Instances []*crf.Instance
-	// NodeFeatures [instances][nodes*features] and EdgeFeatures
-	// [instances][edges*features] are the raw numbers, for writing files.
-	NodeFeatures, EdgeFeatures [][]float64
 	// Spec is the description with its defaults resolved.
 	Spec Synthetic
 }
@@ -117,8 +114,6 @@ func (o *Generated) addInstance(i, threads int) error {
 		return err
 	}
 	o.Instances = append(o.Instances, in)
-	o.NodeFeatures = append(o.NodeFeatures, node)
-	o.EdgeFeatures = append(o.EdgeFeatures, edge)
 	return nil
 }
 
@@ -152,11 +147,11 @@ func (s Synthetic) fill(f *folder) {
 		f.err = err
 		return
 	}
-	for i, in := range o.Instances {
+	for _, in := range o.Instances {
 		f.npz(in.Name+".npz", &dataset.Arrays{
 			Edges:        in.Graph.Pairs(),
-			NodeFeatures: &dataset.Matrix{Columns: o.Spec.NodeFeatures, Data: o.NodeFeatures[i]},
-			EdgeFeatures: &dataset.Matrix{Columns: o.Spec.EdgeFeatures, Data: o.EdgeFeatures[i]},
+			NodeFeatures: &dataset.Matrix{Columns: o.Spec.NodeFeatures, Data: in.NodeFeatures(0).Data().Double},
+			EdgeFeatures: &dataset.Matrix{Columns: o.Spec.EdgeFeatures, Data: in.EdgeFeatures(0).Data().Double},
 			Labels:       in.Samples(), GridShape: [2]int{in.Rows, in.Cols}, States: []int32{int32(o.Spec.States)},
 		})
 	}

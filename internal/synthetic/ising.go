@@ -1,9 +1,7 @@
 package synthetic
 
 import (
-	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
@@ -40,13 +38,8 @@ func fillIsing(f *folder, seed uint64) {
 	arrays := &dataset.Arrays{Edges: lattice.Pairs(), States: []int32{2},
 		GridShape: [2]int{latticeSide, latticeSide}}
 	f.write("truth.safetensors", func(path string) error {
-		// The instance without labels says how the weights of its model are laid out. It
-		// goes where the model is being made, and is gone with that folder.
-		spins := filepath.Join(filepath.Dir(path), "spins.npz")
-		if err := arrays.WriteFile(spins); err != nil {
-			return err
-		}
-		set, err := dataset.Open(context.Background(), []string{spins}, dataset.Options{Untied: true, NoLabels: true})
+		// The instance without labels says how the weights of its model are laid out.
+		set, err := dataset.FromArrays(dataset.Manifest{}, dataset.Options{Untied: true}, arrays)
 		if err != nil {
 			return err
 		}

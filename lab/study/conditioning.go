@@ -88,8 +88,8 @@ func (p Problem) conditioned(g *synthetic.Generated) (*crf.Instance, error) {
 		dim  int
 		into *[]crf.Features
 	}{
-		{g.NodeFeatures[0], g.Spec.NodeFeatures, &spec.NodeFeat},
-		{g.EdgeFeatures[0], g.Spec.EdgeFeatures, &spec.EdgeFeat},
+		{g.Instances[0].NodeFeatures(0).Data().Double, g.Spec.NodeFeatures, &spec.NodeFeat},
+		{g.Instances[0].EdgeFeatures(0).Data().Double, g.Spec.EdgeFeatures, &spec.EdgeFeat},
 	} {
 		if err := p.transform(part.x, part.dim, rng); err != nil {
 			return nil, err

@@ -252,9 +252,8 @@ def _put(folder: Folder, network: Any, evidence: Mapping[int | str, int | str] |
         for x in given:
             if isinstance(x, (bool, np.bool_)) or not isinstance(x, (int, np.integer, str)) or not str(x).split() == [str(x)]:
                 raise ValueError(f"evidence holds {x!r}, want numbers of variables and states, or their names in a file of the network")
-        named = any(isinstance(x, str) for x in given)
         with open(folder / EVIDENCE, "w", encoding="utf-8") as file:
-            file.write(" ".join(map(str, given if named else [len(evidence), *given])))
+            file.write(" ".join(map(str, [len(evidence), *given])))
         arguments.append("--evidence=" + EVIDENCE)
 
     def places(text: str) -> str:
