@@ -13,7 +13,7 @@ import pytest
 
 from conftest import stripes
 
-from blockbp import BlockbpWarning, ChainCRF, Graph, GraphCRF, GridCRF, IsingModel, NodeCRF, PottsModel, _run
+from blockbp import BlockbpWarning, ChainCRF, Graph, GraphCRF, GridCRF, IsingModel, NodeCRF, PottsModel, _base
 from blockbp._model import Model
 
 
@@ -250,8 +250,8 @@ def test_a_thousand_graphs_go_in_one_call(monkeypatch: pytest.MonkeyPatch) -> No
     y = [np.cumsum(rng.random(10) < 0.3) % 2 for _ in range(1000)]
     graphs = [Graph(t[:, None] + rng.normal(0, 1, (10, 1)), edges) for t in y]
     calls = []
-    run = _run.run
-    monkeypatch.setattr(_run, "run", lambda *a, **k: calls.append(a[0][0]) or run(*a, **k))
+    run = _base.run
+    monkeypatch.setattr(_base, "run", lambda *a, **k: calls.append(a[0][0]) or run(*a, **k))
     begun = time.perf_counter()
     crf = GraphCRF().fit(graphs, y)
     fitting = time.perf_counter() - begun

@@ -184,8 +184,7 @@ def test_results() -> None:
     assert crf.coef_["node"].shape == (3, 4) and crf.coef_["edge"].shape == (3, 3, 2) and crf.n_features_in_ == 3
     assert abs(crf.loss_curve_[-1] - crf.objective_) < 1e-3 * abs(crf.objective_) and len(crf.loss_curve_) > 5
     assert "Training report" in crf.report().html and "<iframe" in crf.report()._repr_html_()
-    assert "converged" in crf._repr_html_() 
-    assert "<table" in GridCRF(neighbours=8)._repr_html_() and repr(GridCRF(neighbours=8)) == "GridCRF(neighbours=8)"
+    assert repr(GridCRF(neighbours=8)) == "GridCRF(neighbours=8)"
     wide = GridCRF(prior=10).fit(X, y)
     assert np.linalg.norm(wide.coef_["node"]) > np.linalg.norm(crf.coef_["node"])
     assert np.array_equal(GridCRF(l2=1 / len(X), options={"standardise": True}).fit(X, y).coef_["node"], crf.coef_["node"])

@@ -49,9 +49,6 @@ _PARTS = {
 }
 
 
-_run.check()
-
-
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
