@@ -265,7 +265,6 @@ def test_mistakes() -> None:
     wants(r"neighbours=5: want 4 or 8", neighbours=5)
     wants(r"method .*nonsense", method="nonsense")
     wants(r"^prior and l2 are two ways to say one thing", l2=0.1, prior=2)
-    wants(r"^verbose='x': want 0", verbose="x")
     wants(r"^options\['prior'\]: prior is a parameter", l2=0.1, options={"prior": 1})
     with pytest.raises(ValueError, match="not fitted yet"):
         GridCRF().predict(X)

@@ -12,7 +12,6 @@ is of transformers; pipelines that end in an estimator have it.
 from __future__ import annotations
 
 import inspect
-import pickle
 import subprocess
 import sys
 import warnings
@@ -23,14 +22,13 @@ import numpy as np
 import pytest
 from conftest import stripes
 
-import blockbp
 from blockbp import BlockbpWarning, ChainCRF, Graph, GraphCRF, GridCRF, IsingModel, NodeCRF, PottsModel, scorer
 
 pytest.importorskip("sklearn")
 import sklearn  # noqa: E402
 from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier  # noqa: E402
 from sklearn.datasets import load_iris  # noqa: E402
-from sklearn.exceptions import ConvergenceWarning, NotFittedError  # noqa: E402
+from sklearn.exceptions import NotFittedError  # noqa: E402
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cross_val_score  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.linear_model import LogisticRegression  # noqa: E402
@@ -146,16 +144,6 @@ def test_pipeline() -> None:
     X, y = stripes()
     pipeline = make_pipeline(FunctionTransformer(lambda x: x[..., :2]), GridCRF()).fit(X, y)
     assert pipeline[-1].n_features_in_ == 2 and pipeline.score(X, y) > 0.5 and pipeline.predict(X).shape == y.shape
-
-
-def test_its_convergence_warning() -> None:
-    """Who filters scikit-learn's ConvergenceWarning filters this one."""
-    X, y = stripes()
-    with pytest.warns(ConvergenceWarning, match="pass_limit") as caught:
-        for _ in range(2):
-            GridCRF(options={"max_passes": 1}).fit(X, y)
-    first, second = (w.category for w in caught if issubclass(w.category, ConvergenceWarning))
-    assert first is second and pickle.loads(pickle.dumps(first)) is first and issubclass(first, blockbp.ConvergenceWarning)
 
 
 @parametrize_with_checks([NodeCRF(n_jobs=1)])

@@ -137,6 +137,10 @@ def documented(cls: type[T]) -> type[T]:
     return cls
 
 
+# Parameters of all estimators whose options have other names.
+TRAINING = {"max_time": "max-time", "random_state": "seed", "n_jobs": "threads"}
+
+
 class _Plain:
     """The first base of estimators: scikit-learn's can be put beside it, and not beside object."""
 
@@ -149,19 +153,12 @@ class Estimator(_Plain):
     """
 
     classes_: NDArray[Any]
+    verbose: int
     _before: Any  # the estimator at whose weights a fit begins, or None
 
     # Parameters of the command, by the names of its options. Those at their defaults are
     # left to the command.
-    _options: dict[str, str] = {
-        "prior": "prior",
-        "l2": "l2",
-        "counting": "counting",
-        "method": "method",
-        "max_time": "max-time",
-        "random_state": "seed",
-        "n_jobs": "threads",
-    }
+    _options = {"prior": "prior", "l2": "l2", "counting": "counting", "method": "method", **TRAINING}
 
     # parameters
 
@@ -224,9 +221,9 @@ class Estimator(_Plain):
             self._before.save(folder / MODEL)
             command.append("--init=" + MODEL)
         places = self._places(folder, "train", names)
-        self._interrupted = False
+        metrics, self._interrupted = Path(folder / RUN, METRICS), False
         try:
-            notes = run(command, folder, self._verbose(), places, lambda: _lines(os.path.join(folder / RUN, METRICS)) > 1)
+            notes = run(command, folder, self.verbose, places, lambda: metrics.exists() and metrics.read_bytes().count(b"\n") > 1)
         except Interrupted:
             notes, self._interrupted = [], True
             if not os.path.exists(os.path.join(folder / RUN, RESULT)):
@@ -252,7 +249,7 @@ class Estimator(_Plain):
             text = f"the training did not converge: {self.status_}, {self.result_.get('reason', '')}"
             if interrupted:
                 text = "the training was interrupted; the estimator has the weights so far"
-            warnings.warn(text, _convergence_warning(), stacklevel=4)
+            warnings.warn(text, ConvergenceWarning, stacklevel=4)
         return self
 
     def _about(self) -> str:
@@ -267,30 +264,28 @@ class Estimator(_Plain):
     def _keep(self, run: str, notes: list[str]) -> None:
         left = Path(run)
         self.model_ = (left / MODEL).read_bytes()
-        self.result_: dict[str, Any] = json.loads((left / RESULT).read_text(encoding="utf-8"))
+        result: dict[str, Any] = json.loads((left / RESULT).read_text(encoding="utf-8"))
         for name in ("model", "run"):
-            self.result_.pop(name, None)  # files that are gone
-        self.notes_ = notes
+            result.pop(name, None)  # files that are gone
         page = left / "report.html"
-        self.report_ = page.read_text(encoding="utf-8") if page.exists() else ""
+        report = page.read_text(encoding="utf-8") if page.exists() else ""
         values = [json.loads(line).get("objective") for line in (left / METRICS).read_text(encoding="utf-8").splitlines()]
-        self.loss_curve_: NDArray[np.float64] = np.array([v for v in values if v is not None], float)
+        self._tell(result, notes, report, [v for v in values if v is not None])
+        self._read_model()
+
+    def _tell(self, result: dict[str, Any], notes: list[str], report: str, curve: list[float]) -> None:
+        """Set the attributes that say how a training went."""
+        self.result_, self.notes_, self.report_ = result, notes, report
+        self.loss_curve_: NDArray[np.float64] = np.array(curve, float)
         self.converged_ = bool(self.result_["converged"])
         self.status_ = str(self.result_["status"])
         self.objective_ = _number(self.result_.get("objective"))
         self.suboptimality_ = _number(self.result_.get("suboptimality"))
         self.n_iter_ = int(self.result_.get("iterations", 0))
-        self._read_model()
 
     def _read_model(self) -> None:
         model = Model(self.model_)
         self.coef_ = model.coefficients()
-
-    def _verbose(self) -> int:
-        verbose: Any = getattr(self, "verbose", 0)
-        if not is_number(verbose):
-            raise ValueError(f"verbose={verbose!r}: want 0, or 1 to show progress")
-        return int(verbose)
 
     def _places(self, folder: Folder, verb: str, names: Mapping[str, str] | None = None) -> Callable[[str], str]:
         """Return what writes places in messages as users know them; names are those of further things."""
@@ -369,7 +364,7 @@ class Estimator(_Plain):
             model = self._loaded(path)
         if model.status in _UNFINISHED:
             text = f"the training of {os.fspath(path)!r} did not converge: {model.status}; {_UNFINISHED[model.status]}"
-            warnings.warn(text, _convergence_warning(), stacklevel=2)
+            warnings.warn(text, ConvergenceWarning, stacklevel=2)
         return self
 
     def _loaded(self, path: str | os.PathLike[str]) -> Model:
@@ -377,10 +372,7 @@ class Estimator(_Plain):
         model = Model(self.model_)
         if (kind := model.about.get("estimator", self._kind())) != self._kind():
             raise ModelError(f"{os.fspath(path)!r} is the model of {kind}: load it by {kind}.load")
-        self.result_, self.notes_, self.report_ = {"status": "loaded", "converged": False}, [], ""
-        self.status_, self.converged_, self.n_iter_ = "loaded", False, 0
-        self.objective_ = self.suboptimality_ = float("nan")
-        self.loss_curve_ = np.zeros(0)
+        self._tell({"status": "loaded", "converged": False}, [], "", [])
         self.classes_ = classes_of(model.states(), model.about.get("classes"))
         self._adopt(model)
         self._read_model()
@@ -471,6 +463,7 @@ class Classifier(Estimator):
         """Make a folder with the instances in DATA."""
         with Folder(_arrays.bytes_of(instances)) as folder:
             _arrays.write(folder / DATA, instances, manifest, self.bias)
+            folder.shapes = [i.shape for i in instances]
             yield folder
 
     @contextlib.contextmanager
@@ -486,7 +479,7 @@ class Classifier(Estimator):
         with self._data(instances, {"hidden_labels": True}) as folder:
             self.save(folder / MODEL)
             command = [verb, DATA, "-m", MODEL, *clamp, *jobs, *arguments]
-            notes = run(command, folder, self._verbose(), self._places(folder, verb))
+            notes = run(command, folder, self.verbose, self._places(folder, verb))
             warn([n for n in notes if not _KNOWN.search(n)], 7)
             yield folder, instances
 
@@ -522,7 +515,12 @@ class Classifier(Estimator):
         return self._shaped(X, [self.classes_[p] for p in self._infer(X, y, [], "labels", images)])
 
     def predict_proba(self, X: Any, y: Any = None, **images: Any) -> Any:
-        """Return the probabilities of the classes of every node, along a last axis [classes]."""
+        """Return the probabilities of the classes of every node, along a last axis [classes].
+
+        Scores of scikit-learn by name, such as ``scoring="accuracy"``, and ``cross_val_predict`` of
+        probabilities want one label a sample: ``scoring=scorer("accuracy")`` compares those of all
+        nodes, and NodeCRF has a row for each node of one graph.
+        """
         return self._shaped(X, self._infer(X, y, [], "beliefs", images))
 
     def predict_joint(self, X: Any, y: Any = None, **images: Any) -> Any:
@@ -712,15 +710,6 @@ def threads(n_jobs: int | None) -> int:
     return int(n_jobs) if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + int(n_jobs))
 
 
-def _lines(path: str) -> int:
-    """Return how many lines a file has, 0 where there is none."""
-    try:
-        with open(path, "rb") as file:
-            return sum(1 for _ in file)
-    except OSError:
-        return 0
-
-
 def flags(options: Mapping[str, Any]) -> list[str]:
     return [f"--{name.replace('_', '-')}={_text(value)}" for name, value in options.items() if value is not None]
 
@@ -735,22 +724,6 @@ def _text(value: Any) -> str:
 
 def _number(value: Any) -> float:
     return float("nan") if value is None else float(value)
-
-
-def _convergence_warning() -> type[Warning]:
-    """Return ConvergenceWarning, which is scikit-learn's too where that is in use."""
-    if "sklearn.exceptions" not in sys.modules:
-        return ConvergenceWarning
-    made: type[Warning] = getattr(sys.modules[__name__], "_SklearnConvergenceWarning")
-    return made
-
-
-def __getattr__(name: str) -> Any:
-    if name != "_SklearnConvergenceWarning":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    # Made once, and found by pickle: it may come as an error out of another process.
-    made = type(name, (ConvergenceWarning, import_module("sklearn.exceptions").ConvergenceWarning), {"__module__": __name__})
-    return globals().setdefault(name, made)
 
 
 attach()

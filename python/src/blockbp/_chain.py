@@ -281,7 +281,7 @@ def _fields(token: Any, names: dict[str, str]) -> Iterator[str]:
     elif is_list(token) or _is_set(token):
         yield from _texts("", "", token, names)
     else:
-        given, key = (repr(token), repr(token)) if isinstance(token, str) else (type(token).__name__, '"the"')
+        given, key = (repr(str(token)), repr(str(token))) if isinstance(token, str) else (type(token).__name__, '"the"')
         raise ValueError(f" is {given}, want the attributes of a token: a dict such as {{\"word\": {key}}}, a list of texts, or an array of numbers; one sequence is [X], [y]")
 
 

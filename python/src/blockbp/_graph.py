@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._arrays import Instance, is_mapping, is_tuple, label_array, numeric
-from ._base import Classifier, as_list, documented
+from ._base import Classifier, as_list, documented, flags
 from ._model import Model
 from ._run import BlockbpWarning, Folder, ModelError
 
@@ -28,13 +28,12 @@ class Graph:
     x : array [nodes, features], or None
         Node features; also a data frame, a tensor or a sparse matrix. None: nodes have none,
         and there are as many as a matrix of edges, mask or nodes say, or else edges name.
-    edges : array [edges, 2], array [2, edges], matrix [nodes, nodes], or graph of networkx
+    edges : array [edges, 2], array [2, edges], or matrix [nodes, nodes]
         The ends of every edge, numbered from 0. An edge that is there both ways round is one
         edge, and an error of ``GraphCRF(directed=True)``. An array [2, 2] is read as the others
         of a list, and by itself as [edges, 2]. Of a matrix, dense or sparse, entries that are not 0 and not on
         the diagonal are edges, repeated ones are added up, and values that differ are an edge
-        feature. Of networkx the rows of x are the nodes in the order of the graph, and nodes
-        that are the numbers from 0 must be in order.
+        feature.
     edge_x : array [edges, features], optional
         Edge features.
     mask : bool array [nodes], optional
@@ -63,7 +62,9 @@ class Graph:
         if is_tuple(graph):
             return cls.of(cls(*graph))
         if isinstance(graph, Graph):
-            return graph._with_networkx() if hasattr(graph.edges, "adj") else graph
+            if hasattr(graph.edges, "adj"):
+                raise ValueError("edges is a graph of networkx: give np.array(graph.edges), its nodes being the numbers of rows of x")
+            return graph
         if hasattr(graph, "edge_index"):
             index = _array(graph.edge_index)
             if index.ndim != 2 or index.shape[0] != 2:
@@ -75,16 +76,6 @@ class Graph:
         if hasattr(graph, "adj") and hasattr(graph, "nodes"):
             return cls._of_networkx(graph)
         raise ValueError(f"it is {type(graph).__name__}, want a Graph, (x, edges), (x, edges, edge_x), Data of torch_geometric, or a graph of networkx")
-
-    def _with_networkx(self) -> Graph:
-        """Return the graph with the ends of edges that are those of a graph of networkx."""
-        names = list(self.edges.nodes)
-        if set(names) == set(range(len(names))) and names != list(range(len(names))):
-            raise ValueError(f"edges is a graph whose first node is {names[0]!r}: a row of x may be for the node of this number, or of this place; give np.array(graph.edges), or make the graph with its nodes in order")
-        edges, edge_x = _joined(self.edges)
-        if self.edge_x is not None:
-            edge_x = self.edge_x
-        return Graph(self.x, edges, edge_x, self.mask, names if self.nodes is None else self.nodes)
 
     @classmethod
     def _of_networkx(cls, graph: Any) -> Graph:
@@ -167,7 +158,7 @@ class GraphCRF(Classifier):
             What each graph counts.
         """
         y = _own_labels(X, "train_mask") if y is None else y
-        return self._fit(X, y, [] if self.directed is None else [f"--directed={str(self.directed).lower()}"], sample_weight=sample_weight)
+        return self._fit(X, y, flags({"directed": self.directed}), sample_weight=sample_weight)
 
     def score(self, X: Any, y: Any = None, **images: Any) -> float:
         """Return the share of the known labels that predict finds.

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
 import re
 import warnings
-from collections.abc import Generator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,9 +29,6 @@ DIRECTIONS[26] = {name: (0, *step) for name, step in DIRECTIONS[8].items()}
 for _row, _down in enumerate(("up", "", "down"), -1):
     for _column, _right in enumerate(("left", "", "right"), -1):
         DIRECTIONS[26]["-".join(filter(None, ("deeper", _down, _right)))] = (1, _row, _column)
-
-# The file in a folder that has the shapes of the arrays.
-SHAPES = "shapes.json"
 
 # Contrasts have these β, over twice the mean of |Δ|² in training.
 SCALES = (1, 4, 16)
@@ -230,14 +224,8 @@ class GridCRF(Classifier):
         name = {"node_features": "X", "labels": "y"}.get(array)
         if name is None or not index:
             return super()._place(folder, instance, array, index)
-        shape = json.loads(Path(folder / SHAPES).read_text(encoding="utf-8"))[instance]
-        return f"{name}[{instance}]{[*map(int, np.unravel_index(index[0], shape)), *index[1:]]}"
-
-    @contextlib.contextmanager
-    def _data(self, instances: Sequence[Instance], manifest: dict[str, Any]) -> Generator[Folder]:
-        with super()._data(instances, manifest) as folder:
-            Path(folder / SHAPES).write_text(json.dumps([i.shape for i in instances]), encoding="utf-8")
-            yield folder
+        place = np.unravel_index(index[0], folder.shapes[instance] or ())
+        return f"{name}[{instance}]{[*map(int, place), *index[1:]]}"
 
 
 def _has_void(values: NDArray[Any]) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._arrays import Labels, label_array
-from ._base import attach, documented, weights_of
+from ._base import attach, documented, flags, weights_of
 from ._graph import Graph, GraphCRF, instance_of
 from ._model import Model
 from ._run import BlockbpWarning, Folder
@@ -105,7 +105,7 @@ class NodeCRF(GraphCRF):
         return self._commit(lambda trial: trial._learn_rows(X, y, sample_weight))
 
     def _learn_rows(self, samples: Any, y: Any, weights: Any) -> None:
-        edges = ["--no-edges"] if self.graph is None else [] if self.directed is None else [f"--directed={str(self.directed).lower()}"]
+        edges = ["--no-edges"] if self.graph is None else flags({"directed": self.directed})
         if self.graph is None:
             samples, y = checked_table(self, samples, y, True)
         elif weights is not None:

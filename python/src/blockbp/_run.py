@@ -63,13 +63,8 @@ def version() -> str:
     here = Path(__file__).resolve().parent
     if (stamp := here / "VERSION").exists():
         return stamp.read_text(encoding="utf-8").strip()
-    from importlib import metadata
-
-    try:
-        return metadata.version("blockbp")
-    except metadata.PackageNotFoundError:  # this is a clone
-        source = (here.parents[2] / "internal" / "cli" / "version.go").read_text(encoding="utf-8")
-        return str(re.findall(r'release = "v([^"]+)"', source)[0])
+    source = (here.parents[2] / "internal" / "cli" / "version.go").read_text(encoding="utf-8")  # this is a clone
+    return str(re.findall(r'release = "v([^"]+)"', source)[0])
 
 
 class Folder:
@@ -79,7 +74,14 @@ class Folder:
     ----------
     need : int
         Bytes that it is going to hold.
+
+    Attributes
+    ----------
+    shapes : list
+        The shapes of the grids in it.
     """
+
+    shapes: Sequence[tuple[int, ...] | None] = ()
 
     def __init__(self, need: int = 0) -> None:
         import tempfile

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._arrays import Labels, is_list, known_of, label_array
-from ._base import DATA, MEANS, Estimator, warn, documented, weights_of
+from ._base import DATA, MEANS, TRAINING, Estimator, warn, documented, weights_of
 from ._graph import Graph, instance_of
 from ._grid import grid_edges
 from ._model import Model
@@ -31,7 +31,7 @@ MANY = 20  # different values of a site; more are states where half of its sampl
 class _Couplings(Estimator):
     """What Ising and Potts models have in common."""
 
-    _options = {"prior": "prior", "l2": "l2", "method": "method", "errors": "errors", "select_edges": "select-edges", "max_time": "max-time", "random_state": "seed", "n_jobs": "threads"}
+    _options = {"prior": "prior", "l2": "l2", "method": "method", "errors": "errors", "select_edges": "select-edges", **TRAINING}
     _model: str  # of the command
     errors: str
     edges_: NDArray[np.int64]
