@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import functools
+import html
 import json
 import os
 import re
@@ -21,7 +22,6 @@ from numpy.typing import NDArray
 from . import _arrays
 from ._arrays import Instance, Labels, classes_of, is_array, is_list, is_mapping, is_number, kind_of, label_array
 from ._model import MODEL, Model, failures, read
-from ._report import Page
 from ._run import BlockbpWarning, ConvergenceWarning, Folder, Interrupted, ModelError, run
 from ._sklearn import join, tags
 
@@ -139,6 +139,22 @@ def documented(cls: type[T]) -> type[T]:
 
 # Parameters of all estimators whose options have other names.
 TRAINING = {"max_time": "max-time", "random_state": "seed", "n_jobs": "threads"}
+
+
+class Page:
+    """A page of HTML, which a notebook shows by itself.
+
+    Attributes
+    ----------
+    html : str
+        The page.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.html = text or "<p>The training was interrupted before its report, or the model was loaded.</p>"
+
+    def _repr_html_(self) -> str:
+        return f'<iframe srcdoc="{html.escape(self.html)}" style="width:100%;height:40em;border:0"></iframe>'
 
 
 class _Plain:
