@@ -99,6 +99,8 @@ PYTESTTOOLS := numpy==2.2.6 pytest==8.4.2 scikit-learn==1.7.2 scipy==1.15.3 netw
 # make pytest TORCH=torch==2.15.0 tests blockbp.torch, too, and checks types by pyright, which wants PyTorch's; it takes 5 GB more.
 TORCH ?=
 PYRIGHT := $(if $(TORCH),pyright==1.1.414)
+# NumPy for types: those of 2.2, the last for Python 3.10, leave much unknown.
+TYPED := numpy==2.4.6
 
 wheels: ## a wheel of the Python package for each platform, in python/dist/
 	rm -rf python/dist && mkdir -p python/dist
@@ -146,7 +148,7 @@ pytest: ## the Python package, built and tested in a fresh environment
 	python/dist/test/venv/bin/pip install --quiet --no-index --no-deps python/dist/test/*.whl
 	cd python && env -u BLOCKBP_BINARY PYTHONDONTWRITEBYTECODE=1 dist/test/venv/bin/python -m pytest -q -p no:cacheprovider
 	cd python && dist/test/venv/bin/python -m mypy --cache-dir dist/test/mypy
-	$(if $(PYRIGHT),cd python && dist/test/venv/bin/python -m pyright --pythonpath dist/test/venv/bin/python)
+	$(if $(PYRIGHT),python/dist/test/venv/bin/pip install --quiet $(TYPED) && cd python && dist/test/venv/bin/python -m pyright --pythonpath dist/test/venv/bin/python)
 	rm -rf python/dist/test
 
 clean: ## remove what the other targets made

@@ -56,7 +56,7 @@ class Hook(BuildHookInterface):  # type: ignore[type-arg]
         for source, inside in {"LICENSE": "LICENSE", "internal/cli/notices.txt": "NOTICES"}.items():
             build_data["force_include"][str(Path(self.root).parent / source)] = f"blockbp/{inside}"
         build_data["shared_scripts"] = {str(binary): name}  # into bin/, which is on the PATH
-        # The version beside the package and beside the binary, which are compared at import.
+        # The version beside the package, which the binary has to have.
         said = self.version()
         if f"v{said}".encode() not in binary.read_bytes():
             raise SystemExit(f"{binary} is not of version {said}: run make wheels")
@@ -64,7 +64,6 @@ class Hook(BuildHookInterface):  # type: ignore[type-arg]
         stamp.parent.mkdir(parents=True, exist_ok=True)
         stamp.write_text(said + "\n", encoding="utf-8")
         build_data["force_include"][str(stamp)] = "blockbp/VERSION"
-        build_data["shared_data"] = {str(stamp): "share/blockbp/VERSION"}
 
     def version(self) -> str:
         """Return the version, which the program has, too."""

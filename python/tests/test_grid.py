@@ -184,8 +184,7 @@ def test_results() -> None:
     assert crf.coef_["node"].shape == (3, 4) and crf.coef_["edge"].shape == (3, 3, 2) and crf.n_features_in_ == 3
     assert abs(crf.loss_curve_[-1] - crf.objective_) < 1e-3 * abs(crf.objective_) and len(crf.loss_curve_) > 5
     assert "Training report" in crf.report().html and "<iframe" in crf.report()._repr_html_()
-    assert "converged" in crf._repr_html_() 
-    assert "<table" in GridCRF(neighbours=8)._repr_html_() and repr(GridCRF(neighbours=8)) == "GridCRF(neighbours=8)"
+    assert repr(GridCRF(neighbours=8)) == "GridCRF(neighbours=8)"
     wide = GridCRF(prior=10).fit(X, y)
     assert np.linalg.norm(wide.coef_["node"]) > np.linalg.norm(crf.coef_["node"])
     assert np.array_equal(GridCRF(l2=1 / len(X), options={"standardise": True}).fit(X, y).coef_["node"], crf.coef_["node"])
@@ -266,7 +265,6 @@ def test_mistakes() -> None:
     wants(r"neighbours=5: want 4 or 8", neighbours=5)
     wants(r"method .*nonsense", method="nonsense")
     wants(r"^prior and l2 are two ways to say one thing", l2=0.1, prior=2)
-    wants(r"^verbose='x': want 0", verbose="x")
     wants(r"^options\['prior'\]: prior is a parameter", l2=0.1, options={"prior": 1})
     with pytest.raises(ValueError, match="not fitted yet"):
         GridCRF().predict(X)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import shutil
 import signal
 import stat
 import subprocess
@@ -20,7 +19,7 @@ import pytest
 from conftest import leftovers, stripes
 
 import blockbp
-from blockbp import BlockbpError, ConvergenceWarning, GridCRF, _run
+from blockbp import BlockbpError, ConvergenceWarning, GridCRF, _base, _run
 
 ENDLESS = {"step": "fixed:1e-9", "tol": "1e-300", "max_passes": 1e15}
 
@@ -48,23 +47,6 @@ def test_another_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     with pytest.raises(BlockbpError, match=f"the package is version {blockbp.__version__} and the binary .*other is v0.0.1: install both anew"):
         GridCRF().fit(*stripes(2))
     assert time.perf_counter() - begun < 5
-
-
-def test_another_version_is_refused_at_import(tmp_path: Path) -> None:
-    """Where the build has stamped package and binary, the import compares the two."""
-    package = tmp_path / "lib" / "blockbp"
-    shutil.copytree(Path(_run.__file__).parent, package)
-    for folder, said in [(package, "1.2.3"), (tmp_path / "share" / "blockbp", "1.2.4"), (tmp_path / "bin", "")]:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "VERSION").write_text(said + "\n")
-    binary = tmp_path / "bin" / "blockbp"
-    binary.write_text("")
-    binary.chmod(0o755)
-    program = f"import sys, sysconfig; sys.path.insert(0, {str(package.parent)!r}); sysconfig.get_path = lambda *a, **k: {str(binary.parent)!r}\nimport blockbp; print(blockbp.__version__)"
-    env = {k: v for k, v in os.environ.items() if k != "BLOCKBP_BINARY"}
-    assert "ImportError: the package in" in (said := python(program, env=env).communicate()[1]) and "version 1.2.3 and the binary" in said and "is 1.2.4: install" in said
-    (tmp_path / "share" / "blockbp" / "VERSION").write_text("1.2.3\n")
-    assert python(program, env=env).communicate() == ("1.2.3\n", "")
 
 
 def test_a_crash_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -419,7 +401,7 @@ def test_interrupt_before_anything_is_learned(monkeypatch: pytest.MonkeyPatch) -
         run(*a, **k)  # type: ignore[arg-type]
         raise _run.Interrupted
 
-    monkeypatch.setattr(_run, "run", interrupted)
+    monkeypatch.setattr(_base, "run", interrupted)
     monkeypatch.setattr(GridCRF, "_read_model", lambda self: setattr(self, "coef_", {"node": np.zeros((3, 4))}))
     X, y = stripes(2)
     crf = GridCRF()
@@ -463,7 +445,7 @@ import numpy as np
 from blockbp import GridCRF
 import tempfile
 from blockbp import _run, _base
-_run.run = lambda *a, **k: (_ for _ in ()).throw(_run.Interrupted())   # the files are written, and that is all
+_base.run = lambda *a, **k: (_ for _ in ()).throw(_run.Interrupted())   # the files are written, and that is all
 rows, features = 150, 200
 X = np.random.default_rng(0).random((4, rows, rows, features), np.float32)   # 72 MB; its files, 250 MB
 y = (X[..., 0] > 0.5).astype(np.int32)

@@ -39,10 +39,9 @@ def test_a_wheel_without_the_binary_is_no_wheel(tmp_path: Path, monkeypatch: pyt
     made = hook()
     monkeypatch.setattr(type(made), "directory", str(tmp_path))
     made.initialize("standard", data)
-    assert set(data["shared_data"].values()) == {"share/blockbp/VERSION"} and "blockbp/VERSION" in data["force_include"].values()
     included = {inside: Path(source).read_text(encoding="utf-8") for source, inside in data["force_include"].items()}
     assert included["blockbp/LICENSE"] in included["blockbp/NOTICES"] and "Bigelow & Holmes" in included["blockbp/NOTICES"]
-    assert {Path(p).read_text() for p in data["shared_data"]} == {said + "\n"}
+    assert included["blockbp/VERSION"] == said + "\n"
     assert data["shared_scripts"] == {str(binary): "blockbp"} and "aarch64" in str(data["tag"]) and data["pure_python"] is False
     monkeypatch.setenv("BLOCKBP_TARGET", "plan9-amd64")
     with pytest.raises(SystemExit, match="plan9-amd64.*known platforms"):

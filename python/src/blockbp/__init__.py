@@ -7,34 +7,15 @@ from typing import TYPE_CHECKING, Any
 from . import _run
 
 if TYPE_CHECKING:
-    from ._chain import ChainCRF
-    from ._graph import Graph, GraphCRF
-    from ._grid import GridCRF
-    from ._network import Inference, Network, Samples, infer, sample
-    from ._nodes import NodeCRF
-    from ._run import BlockbpError, BlockbpWarning, ConvergenceWarning, binary
-    from ._sklearn import scorer
-    from ._spins import IsingModel, PottsModel
-
-__all__ = [
-    "BlockbpError",
-    "BlockbpWarning",
-    "ChainCRF",
-    "ConvergenceWarning",
-    "Graph",
-    "GraphCRF",
-    "GridCRF",
-    "Inference",
-    "IsingModel",
-    "Network",
-    "NodeCRF",
-    "PottsModel",
-    "Samples",
-    "binary",
-    "infer",
-    "sample",
-    "scorer",
-]
+    from ._chain import ChainCRF as ChainCRF
+    from ._graph import Graph as Graph, GraphCRF as GraphCRF
+    from ._grid import GridCRF as GridCRF
+    from ._network import Inference as Inference, Network as Network, Samples as Samples, infer as infer, sample as sample
+    from ._nodes import NodeCRF as NodeCRF
+    from ._run import BlockbpError as BlockbpError, BlockbpWarning as BlockbpWarning
+    from ._run import ConvergenceWarning as ConvergenceWarning, binary as binary
+    from ._sklearn import scorer as scorer
+    from ._spins import IsingModel as IsingModel, PottsModel as PottsModel
 
 # Where what is public stands. A part is imported when it is first asked for.
 _PARTS = {
@@ -47,9 +28,8 @@ _PARTS = {
     "_sklearn": ("scorer",),
     "_spins": ("IsingModel", "PottsModel"),
 }
-
-
-_run.check()
+if not TYPE_CHECKING:  # which sees the names above
+    __all__ = sorted(name for names in _PARTS.values() for name in names)
 
 
 def __getattr__(name: str) -> Any:
@@ -65,4 +45,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    return [*(name for names in _PARTS.values() for name in names), "__version__"]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,8 +134,7 @@ def write(folder: str, instances: Sequence[Instance], manifest: dict[str, Any], 
         put("grid_shape", np.int64, (len(instances), 2), [np.array([i.shape for i in instances], np.int64)])
     if any(i.tied for i in instances):
         put("directed", np.int64, (), [np.zeros(1, np.int64)])
-    with open(os.path.join(folder, "dataset.json"), "w", encoding="utf-8") as file:
-        json.dump(manifest, file)
+    Path(folder, "dataset.json").write_text(json.dumps(manifest), encoding="utf-8")
 
 
 def _slices(x: NDArray[Any] | Rows) -> Iterable[slice]:
@@ -152,7 +152,7 @@ def _given(x: NDArray[Any] | Rows | None) -> NDArray[Any] | Rows:
 def _floats(arrays: Iterable[NDArray[Any] | Rows | None]) -> Any:
     """Return float32 where that holds all numbers as they are, else float64."""
     kinds = {_given(a).dtype for a in arrays}
-    single = all(k in (np.float32, np.float16, np.bool_) or k.kind in "iu" and k.itemsize <= 2 for k in kinds)
+    single = all(k.itemsize <= {"f": 4, "i": 2, "u": 2, "b": 1}.get(k.kind, 0) for k in kinds)
     return np.float32 if single else np.float64
 
 
@@ -162,7 +162,7 @@ def numeric(x: Any, dimensions: int, what: str, shape: str) -> NDArray[Any]:
     if array.ndim != dimensions:
         raise ValueError(f"{what} has the shape {list(array.shape)}, want {shape}")
     if array.dtype.kind == "O":  # as of a data frame with truth values among its columns
-        numbers = np.array([_is_number(v) for v in array.reshape(-1)], bool)
+        numbers = np.array([is_number(v) for v in array.reshape(-1)], bool)
         if not numbers.all():
             at = np.unravel_index(int(np.flatnonzero(~numbers)[0]), array.shape)
             remedy = "; pandas.get_dummies makes numbers of texts" if isinstance(array[at], str) else ""
@@ -173,7 +173,32 @@ def numeric(x: Any, dimensions: int, what: str, shape: str) -> NDArray[Any]:
     return array
 
 
-def _is_number(value: Any) -> bool:
+# What things of any type are, for type checkers too: isinstance leaves open what an array or a dict holds.
+
+
+def is_array(value: Any) -> TypeGuard[NDArray[Any]]:
+    """Report whether a value is an array."""
+    return isinstance(value, np.ndarray)
+
+
+def is_list(value: Any) -> TypeGuard[Sequence[Any]]:
+    """Report whether a value is a sequence, and no text."""
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def is_mapping(value: Any) -> TypeGuard[Mapping[Any, Any]]:
+    """Report whether a value is a dict, or like one."""
+    return isinstance(value, Mapping)
+
+
+def is_tuple(value: Any) -> TypeGuard[tuple[Any, ...]]:
+    """Report whether a value is a tuple of two or three."""
+    sized: Any = value
+    return isinstance(value, tuple) and len(sized) in (2, 3)
+
+
+def is_number(value: Any) -> TypeGuard[float]:
+    """Report whether a value is a real number, or a truth value."""
     return isinstance(value, (bool, int, float, np.number, np.bool_)) and not isinstance(value, np.complexfloating)
 
 
@@ -200,9 +225,10 @@ class Labels:
         """Find the classes; place names an entry of an array of labels."""
         found: set[Any] = set()
         first: dict[type, str] = {}  # where a kind of labels is first
-        kinds, gaps = [], False
+        kinds: list[np.dtype[Any]] = []
+        gaps = False
         for n, y in enumerate(labels):
-            array, known = _known(y, hidden)
+            array, known = known_of(y, hidden)
             gaps = gaps or array.dtype.kind == "f" and bool(np.isnan(array).any())
             values = array[known]
             if values.dtype.kind != "O":
@@ -242,7 +268,7 @@ class Labels:
 
         Labels that are no class are refused; given others, they are added to it, as −2.
         """
-        array, known = _known(y, self.hidden)
+        array, known = known_of(y, self.hidden)
         codes = np.full(array.shape, -1, np.int32)
         if self.classes.dtype.kind in "iub" and array.dtype.kind in "iub" and self.classes[0] == 0 and len(self.classes) == int(self.classes[-1]) + 1 and array.ndim and array.dtype.kind != "b":
             codes[known] = array[known]  # classes are 0, 1, 2, …
@@ -272,7 +298,7 @@ def label_array(y: Any) -> NDArray[Any]:
     None stands for all objects that are missing: NaN, and NA of pandas, whose comparisons have no truth.
     """
     y = y.detach().cpu() if hasattr(y, "detach") else y
-    array = y if isinstance(y, np.ndarray) else np.asarray(y)
+    array: NDArray[Any] = np.asanyarray(y)
     if array.dtype.kind in "US" and array is not y:
         objects = np.asarray(y, object)
         if objects.shape == array.shape and any(not isinstance(c, (str, bytes)) for c in objects.reshape(-1)):
@@ -284,12 +310,12 @@ def label_array(y: Any) -> NDArray[Any]:
     return array
 
 
-def _kind(label: Any) -> type:
+def _kind(label: object) -> type:
     """Return what labels are of one kind with a label: all numbers are."""
-    return float if isinstance(label, (bool, int, float, np.number, np.bool_)) else type(label)
+    return float if is_number(label) else type(label)
 
 
-def _known(y: Any, hidden: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+def known_of(y: Any, hidden: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Return labels, and which of them are not hidden."""
     given = label_array(y)
     array = np.ma.getdata(given)

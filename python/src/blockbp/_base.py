@@ -5,22 +5,25 @@ from __future__ import annotations
 import contextlib
 import copy
 import functools
+import html
 import json
 import os
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Generator, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _arrays, _run, _sklearn
-from ._arrays import Instance, Labels, classes_of, kind_of, label_array
+from . import _arrays
+from ._arrays import Instance, Labels, classes_of, is_array, is_list, is_mapping, is_number, kind_of, label_array
 from ._model import MODEL, Model, failures, read
-from ._report import Page
-from ._run import BlockbpWarning, ConvergenceWarning, Folder, ModelError
+from ._run import BlockbpWarning, ConvergenceWarning, Folder, Interrupted, ModelError, run
+from ._sklearn import join, tags
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -48,6 +51,8 @@ _UNFINISHED = {
 
 RUN, DATA, RESULT, METRICS, MEANS = "run", "data", "result.json", "metrics.jsonl", "--statistics=means.npz"
 
+
+T = TypeVar("T")
 
 _SHARED = {  # a text may have a later one in it
     "spins": """\
@@ -125,11 +130,31 @@ n_features_in_ : int
 }
 
 
-def documented(cls: type[Any]) -> type[Any]:
+def documented(cls: type[T]) -> type[T]:
     """Put what estimators share into the text of one."""
     for name, text in _SHARED.items():
         cls.__doc__ = (cls.__doc__ or "").replace("{" + name + "}", text)
     return cls
+
+
+# Parameters of all estimators whose options have other names.
+TRAINING = {"max_time": "max-time", "random_state": "seed", "n_jobs": "threads"}
+
+
+class Page:
+    """A page of HTML, which a notebook shows by itself.
+
+    Attributes
+    ----------
+    html : str
+        The page.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.html = text or "<p>The training was interrupted before its report, or the model was loaded.</p>"
+
+    def _repr_html_(self) -> str:
+        return f'<iframe srcdoc="{html.escape(self.html)}" style="width:100%;height:40em;border:0"></iframe>'
 
 
 class _Plain:
@@ -144,25 +169,18 @@ class Estimator(_Plain):
     """
 
     classes_: NDArray[Any]
+    verbose: int
     _before: Any  # the estimator at whose weights a fit begins, or None
 
     # Parameters of the command, by the names of its options. Those at their defaults are
     # left to the command.
-    _options: dict[str, str] = {
-        "prior": "prior",
-        "l2": "l2",
-        "counting": "counting",
-        "method": "method",
-        "max_time": "max-time",
-        "random_state": "seed",
-        "n_jobs": "threads",
-    }
+    _options = {"prior": "prior", "l2": "l2", "counting": "counting", "method": "method", **TRAINING}
 
     # parameters
 
     def _store(self, given: Mapping[str, Any]) -> None:
         """Set the parameters from the names of ``__init__``."""
-        _join()
+        attach()
         for name in self._names():
             setattr(self, name, given[name])
 
@@ -191,8 +209,8 @@ class Estimator(_Plain):
         return f"{type(self).__name__}({', '.join(given)})"
 
     def __sklearn_tags__(self) -> Any:
-        _join()
-        return _sklearn.tags(False)
+        attach()
+        return tags(False)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
@@ -210,7 +228,7 @@ class Estimator(_Plain):
         weights = getattr(self, "class_weight", None)
         if weights is not None:
             given["class-weights"] = _class_weights(weights, self.classes_)
-        return [*_flags(given), *_flags(checked(getattr(self, "options", None), "options", "train", self._names()))]
+        return [*flags(given), *flags(checked(getattr(self, "options", None), "options", "train", self._names()))]
 
     def _train(self, folder: Folder, arguments: Sequence[str], names: Mapping[str, str] | None = None) -> None:
         """Run train on the data in the folder, and keep what it leaves."""
@@ -219,10 +237,10 @@ class Estimator(_Plain):
             self._before.save(folder / MODEL)
             command.append("--init=" + MODEL)
         places = self._places(folder, "train", names)
-        self._interrupted = False
+        metrics, self._interrupted = Path(folder / RUN, METRICS), False
         try:
-            notes = _run.run(command, folder, self._verbose(), places, lambda: _lines(os.path.join(folder / RUN, METRICS)) > 1)
-        except _run.Interrupted:
+            notes = run(command, folder, self.verbose, places, lambda: metrics.exists() and metrics.read_bytes().count(b"\n") > 1)
+        except Interrupted:
             notes, self._interrupted = [], True
             if not os.path.exists(os.path.join(folder / RUN, RESULT)):
                 raise KeyboardInterrupt from None
@@ -242,12 +260,12 @@ class Estimator(_Plain):
         for name in [n for n in vars(self) if n.endswith("_")]:
             delattr(self, name)
         vars(self).update(vars(trial))
-        _warn([n for n in self.notes_ if not self.converged_ or not _KNOWN.search(n)])
+        warn([n for n in self.notes_ if not self.converged_ or not _KNOWN.search(n)])
         if not self.converged_:
             text = f"the training did not converge: {self.status_}, {self.result_.get('reason', '')}"
             if interrupted:
                 text = "the training was interrupted; the estimator has the weights so far"
-            warnings.warn(text, _convergence_warning(), stacklevel=4)
+            warnings.warn(text, ConvergenceWarning, stacklevel=4)
         return self
 
     def _about(self) -> str:
@@ -260,36 +278,30 @@ class Estimator(_Plain):
         return next(c.__name__ for c in cls.__mro__ if c.__module__.startswith("blockbp."))
 
     def _keep(self, run: str, notes: list[str]) -> None:
-        with open(os.path.join(run, MODEL), "rb") as file:
-            self.model_ = file.read()
-        with open(os.path.join(run, RESULT), encoding="utf-8") as file:
-            self.result_: dict[str, Any] = json.load(file)
+        left = Path(run)
+        self.model_ = (left / MODEL).read_bytes()
+        result: dict[str, Any] = json.loads((left / RESULT).read_text(encoding="utf-8"))
         for name in ("model", "run"):
-            self.result_.pop(name, None)  # files that are gone
-        self.notes_ = notes
-        self.report_ = ""
-        if os.path.exists(os.path.join(run, "report.html")):
-            with open(os.path.join(run, "report.html"), encoding="utf-8") as file:
-                self.report_ = file.read()
-        with open(os.path.join(run, METRICS), encoding="utf-8") as file:
-            values = [json.loads(line).get("objective") for line in file]
-        self.loss_curve_: NDArray[np.float64] = np.array([v for v in values if v is not None], float)
+            result.pop(name, None)  # files that are gone
+        page = left / "report.html"
+        report = page.read_text(encoding="utf-8") if page.exists() else ""
+        values = [json.loads(line).get("objective") for line in (left / METRICS).read_text(encoding="utf-8").splitlines()]
+        self._tell(result, notes, report, [v for v in values if v is not None])
+        self._read_model()
+
+    def _tell(self, result: dict[str, Any], notes: list[str], report: str, curve: list[float]) -> None:
+        """Set the attributes that say how a training went."""
+        self.result_, self.notes_, self.report_ = result, notes, report
+        self.loss_curve_: NDArray[np.float64] = np.array(curve, float)
         self.converged_ = bool(self.result_["converged"])
         self.status_ = str(self.result_["status"])
         self.objective_ = _number(self.result_.get("objective"))
         self.suboptimality_ = _number(self.result_.get("suboptimality"))
         self.n_iter_ = int(self.result_.get("iterations", 0))
-        self._read_model()
 
     def _read_model(self) -> None:
         model = Model(self.model_)
         self.coef_ = model.coefficients()
-
-    def _verbose(self) -> int:
-        verbose = getattr(self, "verbose", 0)
-        if not isinstance(verbose, (int, np.integer, np.bool_)):
-            raise ValueError(f"verbose={verbose!r}: want 0, or 1 to show progress")
-        return int(verbose)
 
     def _places(self, folder: Folder, verb: str, names: Mapping[str, str] | None = None) -> Callable[[str], str]:
         """Return what writes places in messages as users know them; names are those of further things."""
@@ -323,9 +335,7 @@ class Estimator(_Plain):
         if not hasattr(self, "model_"):
             text = f"this {type(self).__name__} is not fitted yet: call fit first"
             if "sklearn" in sys.modules:
-                from sklearn.exceptions import NotFittedError
-
-                raise NotFittedError(text)
+                raise import_module("sklearn.exceptions").NotFittedError(text)
             raise ValueError(text)
 
     # results
@@ -341,32 +351,13 @@ class Estimator(_Plain):
         self._fitted()
         page = Page(self.report_)
         if path is not None:
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(page.html)
+            Path(path).write_text(page.html, encoding="utf-8")
         return page
-
-    def _repr_html_(self) -> str:
-        import html
-
-        rows = [("", html.escape(repr(self)))]
-        if hasattr(self, "model_"):
-            rows += [
-                ("status", html.escape(self.status_)),
-                ("objective", f"{self.objective_:.8g}"),
-                ("above the optimum, at most", f"{self.suboptimality_:.3g}"),
-                ("iterations", str(self.n_iter_)),
-                ("seconds", f"{self.result_.get('total_seconds', float('nan')):.2f}"),
-            ]
-        return "<table>" + "".join(f"<tr><th style='text-align:left'>{k}</th><td>{v}</td></tr>" for k, v in rows) + "</table>"
-
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        return {"text/plain": repr(self), "text/html": self._repr_html_()}  # before that of scikit-learn
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model, a safetensors file that the command and ``load`` read."""
         self._fitted()
-        with open(path, "wb") as file:
-            file.write(self.model_)
+        Path(path).write_bytes(self.model_)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -389,7 +380,7 @@ class Estimator(_Plain):
             model = self._loaded(path)
         if model.status in _UNFINISHED:
             text = f"the training of {os.fspath(path)!r} did not converge: {model.status}; {_UNFINISHED[model.status]}"
-            warnings.warn(text, _convergence_warning(), stacklevel=2)
+            warnings.warn(text, ConvergenceWarning, stacklevel=2)
         return self
 
     def _loaded(self, path: str | os.PathLike[str]) -> Model:
@@ -397,10 +388,7 @@ class Estimator(_Plain):
         model = Model(self.model_)
         if (kind := model.about.get("estimator", self._kind())) != self._kind():
             raise ModelError(f"{os.fspath(path)!r} is the model of {kind}: load it by {kind}.load")
-        self.result_, self.notes_, self.report_ = {"status": "loaded", "converged": False}, [], ""
-        self.status_, self.converged_, self.n_iter_ = "loaded", False, 0
-        self.objective_ = self.suboptimality_ = float("nan")
-        self.loss_curve_ = np.zeros(0)
+        self._tell({"status": "loaded", "converged": False}, [], "", [])
         self.classes_ = classes_of(model.states(), model.about.get("classes"))
         self._adopt(model)
         self._read_model()
@@ -444,7 +432,7 @@ class Classifier(Estimator):
 
     def _labels_of(self, X: Any, y: Any) -> Sequence[Any]:
         """Return the labels of every entry of X."""
-        return _listed(y, "y")
+        return as_list(y, "y")
 
     def _fit(self, X: Any, y: Any, arguments: Sequence[str], **images: Any) -> Self:
         return self._commit(lambda trial: trial._learn(X, y, arguments, **images))
@@ -472,7 +460,7 @@ class Classifier(Estimator):
         """Return the labels as arrays of the shapes of the instances."""
         if len(y) != len(instances):
             raise ValueError(f"X has {len(instances)} and y {len(y)} entries: want as many")
-        arrays = []
+        arrays: list[NDArray[Any]] = []
         for n, (instance, labels_of) in enumerate(zip(instances, y)):
             shape = instance.shape or (len(instance.x),)
             array = label_array(labels_of)
@@ -487,18 +475,19 @@ class Classifier(Estimator):
             instance.labels = labels.encode(labels_of, functools.partial(self._label_place, n), others).reshape(-1)
 
     @contextlib.contextmanager
-    def _data(self, instances: Sequence[Instance], manifest: dict[str, Any]) -> Iterator[Folder]:
+    def _data(self, instances: Sequence[Instance], manifest: dict[str, Any]) -> Generator[Folder]:
         """Make a folder with the instances in DATA."""
         with Folder(_arrays.bytes_of(instances)) as folder:
             _arrays.write(folder / DATA, instances, manifest, self.bias)
+            folder.shapes = [i.shape for i in instances]
             yield folder
 
     @contextlib.contextmanager
-    def _ask(self, verb: str, X: Any, y: Any, arguments: Sequence[str], images: dict[str, Any], hold: bool = True) -> Iterator[tuple[Folder, list[Instance]]]:
+    def _ask(self, verb: str, X: Any, y: Any, arguments: Sequence[str], images: dict[str, Any], hold: bool = True) -> Generator[tuple[Folder, list[Instance]]]:
         """Run a verb on data and the model, and give the folder with what it leaves; hold: y is known, and no truth to compare with."""
         self._fitted()
         instances = self._instances(X, False, **images)
-        clamp = []
+        clamp: list[str] = []
         if y is not None:
             self._labelled(instances, self._labels_of(X, y), Labels(self.classes_, self._hides()))
             clamp = ["--clamp"] * hold
@@ -506,12 +495,12 @@ class Classifier(Estimator):
         with self._data(instances, {"hidden_labels": True}) as folder:
             self.save(folder / MODEL)
             command = [verb, DATA, "-m", MODEL, *clamp, *jobs, *arguments]
-            notes = _run.run(command, folder, self._verbose(), self._places(folder, verb))
-            _warn([n for n in notes if not _KNOWN.search(n)], 7)
+            notes = run(command, folder, self.verbose, self._places(folder, verb))
+            warn([n for n in notes if not _KNOWN.search(n)], 7)
             yield folder, instances
 
     def _options_of_predict(self) -> list[str]:
-        return _flags(checked(self.predict_options, "predict_options", "predict", self._names()))
+        return flags(checked(self.predict_options, "predict_options", "predict", self._names()))
 
     def _infer(self, X: Any, y: Any, arguments: Sequence[str], array: str, images: dict[str, Any]) -> list[NDArray[Any]]:
         """Run predict, and return an array for each instance, a row for each node."""
@@ -542,7 +531,12 @@ class Classifier(Estimator):
         return self._shaped(X, [self.classes_[p] for p in self._infer(X, y, [], "labels", images)])
 
     def predict_proba(self, X: Any, y: Any = None, **images: Any) -> Any:
-        """Return the probabilities of the classes of every node, along a last axis [classes]."""
+        """Return the probabilities of the classes of every node, along a last axis [classes].
+
+        Scores of scikit-learn by name, such as ``scoring="accuracy"``, and ``cross_val_predict`` of
+        probabilities want one label a sample: ``scoring=scorer("accuracy")`` compares those of all
+        nodes, and NodeCRF has a row for each node of one graph.
+        """
         return self._shaped(X, self._infer(X, y, [], "beliefs", images))
 
     def predict_joint(self, X: Any, y: Any = None, **images: Any) -> Any:
@@ -583,9 +577,9 @@ class Classifier(Estimator):
             Further options of ``blockbp sample``, such as ``{"burn_in": 5000}``.
         """
         given = {"samples": n_samples, "seed": random_state, **checked(options, "options", "sample", ("samples", "seed"))}
-        with self._ask("sample", X, y, ["-o", "out", "--json", *_flags(given)], images) as (folder, instances):
+        with self._ask("sample", X, y, ["-o", "out", "--json", *flags(given)], images) as (folder, instances):
             files = [network["file"] for network in folder.printed()["networks"]]
-            draws = []
+            draws: list[NDArray[Any]] = []
             for name, instance in zip(files, instances):
                 with np.load(folder / name) as drawn:
                     draws.append(self.classes_[drawn["samples"].T].reshape((*(instance.shape or (len(instance.x),)), n_samples)))
@@ -612,17 +606,17 @@ class Classifier(Estimator):
             self._labelled(instances, arrays, Labels(self.classes_, self._hides()))  # none is a class: refused
         elif others:
             found = ", ".join(sorted({repr(label) for label in others})[:10])
-            _warn([f"labels of y that are no class of the fit count as not found, {len(others)} in all: {found}"])
+            warn([f"labels of y that are no class of the fit count as not found, {len(others)} in all: {found}"])
         if (codes == -1).all():
             raise ValueError("no label of y is known: there is nothing to compare with")
         return np.concatenate([np.ma.getdata(a).reshape(-1) for a in arrays]), codes
 
 
-def _join() -> None:
-    _sklearn.join(_Plain, Estimator, Classifier)
+def attach() -> None:
+    join(_Plain, Estimator, Classifier)
 
 
-def _warn(notes: Sequence[str], level: int = 5) -> None:
+def warn(notes: Sequence[str], level: int = 5) -> None:
     for note in notes:
         warnings.warn(note, BlockbpWarning, stacklevel=level)
 
@@ -658,10 +652,10 @@ def _reshaped(n: int, instance: Instance, shape: tuple[int, ...]) -> str:
     return ""
 
 
-def _listed(y: Any, what: str) -> Sequence[Any]:
-    if isinstance(y, np.ndarray) and y.ndim > 0 or hasattr(y, "tolist") and getattr(y, "ndim", 0) == 1:
+def as_list(y: Any, what: str) -> Sequence[Any]:
+    if is_array(y) and y.ndim > 0 or hasattr(y, "tolist") and getattr(y, "ndim", 0) == 1:
         return list(y)
-    if not isinstance(y, Sequence) or isinstance(y, str):
+    if not is_list(y):
         single = f"; a single one is [{what}]" if hasattr(y, "columns") else ""
         of = "X" + what[1:] if what[:2] == "y[" else "X"
         raise ValueError(f"{what} is {type(y).__name__}, want a list with an entry for each entry of {of}{single}")
@@ -706,21 +700,21 @@ def told_of(verb: str, parameter: str, names: Mapping[str, str]) -> Callable[[st
 def _class_weights(weights: Any, classes: NDArray[Any]) -> str:
     if isinstance(weights, str) and weights == "balanced":
         return weights
-    if not isinstance(weights, Mapping):
+    if not is_mapping(weights):
         raise ValueError(f'class_weight={weights!r}: want "balanced", or a dict of classes and their weights')
-    named = {}
+    named: dict[str, float] = {}
     known = classes.tolist()
     for c, weight in weights.items():
         if c not in known and str(c) not in map(str, known):
             raise ValueError(f"class_weight has {c!r}, which is no class: classes are {', '.join(map(str, known))}")
-        if not isinstance(weight, (int, float, np.number)) or not 0 < weight < float("inf"):
+        if not is_number(weight) or not 0 < weight < float("inf"):
             raise ValueError(f"class_weight[{c!r}] is {weight!r}, want a positive number")
         named[str(known[known.index(c)] if c in known else c)] = float(weight)
     return json.dumps(named) if named else ""
 
 
 def _seconds(value: Any) -> str:
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0 < value < float("inf"):
+    if isinstance(value, bool) or not is_number(value) or not 0 < value < float("inf"):
         raise ValueError(f"max_time={value!r}: want seconds, a number above 0")
     return f"{float(value):.9f}s"
 
@@ -732,23 +726,14 @@ def threads(n_jobs: int | None) -> int:
     return int(n_jobs) if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + int(n_jobs))
 
 
-def _lines(path: str) -> int:
-    """Return how many lines a file has, 0 where there is none."""
-    try:
-        with open(path, "rb") as file:
-            return sum(1 for _ in file)
-    except OSError:
-        return 0
-
-
-def _flags(options: Mapping[str, Any]) -> list[str]:
+def flags(options: Mapping[str, Any]) -> list[str]:
     return [f"--{name.replace('_', '-')}={_text(value)}" for name, value in options.items() if value is not None]
 
 
 def _text(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, (list, tuple)):
+    if is_list(value):
         return ",".join(map(_text, value))
     return str(value)
 
@@ -757,22 +742,4 @@ def _number(value: Any) -> float:
     return float("nan") if value is None else float(value)
 
 
-def _convergence_warning() -> type[Warning]:
-    """Return ConvergenceWarning, which is scikit-learn's too where that is in use."""
-    if "sklearn.exceptions" not in sys.modules:
-        return ConvergenceWarning
-    made: type[Warning] = getattr(sys.modules[__name__], "_SklearnConvergenceWarning")
-    return made
-
-
-def __getattr__(name: str) -> Any:
-    if name != "_SklearnConvergenceWarning":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from sklearn import exceptions
-
-    # Made once, and found by pickle: it may come as an error out of another process.
-    made = type(name, (ConvergenceWarning, exceptions.ConvergenceWarning), {"__module__": __name__})
-    return globals().setdefault(name, made)
-
-
-_join()
+attach()

@@ -10,14 +10,15 @@ import os
 import re
 import warnings
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence, Set
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._arrays import Instance, label_array
-from ._base import DATA, Classifier, _listed, documented
+from ._arrays import Instance, is_array, is_list, is_mapping, is_number, label_array
+from ._base import DATA, Classifier, as_list, documented
 from ._model import Model
 from ._run import BlockbpWarning, Folder, ModelError
 
@@ -114,7 +115,7 @@ class ChainCRF(Classifier):
 
     def predict_marginals(self, X: Any, y: Any = None) -> list[list[dict[Any, float]]]:
         """Return predict_proba as a dict by class for every token of every sequence."""
-        classes = self.classes_.tolist() if hasattr(self, "classes_") else []
+        classes: list[Any] = self.classes_.tolist() if hasattr(self, "classes_") else []
         return [[dict(zip(classes, row)) for row in rows.tolist()] for rows in self.predict_proba(X, y)]
 
     def predict_single(self, x: Any) -> list[Any]:
@@ -164,8 +165,8 @@ class ChainCRF(Classifier):
     def _instances(self, X: Any, fitting: bool) -> list[Instance]:  # type: ignore[override]
         made: list[Instance] = []
         names: dict[str, str] = {}
-        for n, sequence in enumerate(_listed(X, "X")):
-            tokens = sequence.to_dict("records") if hasattr(sequence, "columns") else _listed(sequence, f"X[{n}]")
+        for n, sequence in enumerate(as_list(X, "X")):
+            tokens = sequence.to_dict("records") if hasattr(sequence, "columns") else as_list(sequence, f"X[{n}]")
             if len(tokens) == 0:
                 raise ValueError(f"X[{n}] is empty: leave sequences without tokens out, of y too")
             lines = np.empty((len(tokens), 1), object)
@@ -192,9 +193,9 @@ class ChainCRF(Classifier):
         return None if self._asks() else self.unlabelled
 
     def _labels_of(self, X: Any, y: Any) -> Sequence[Any]:
-        listed = _listed(y, "y")
+        listed = as_list(y, "y")
         for n, labels in enumerate(listed):
-            _listed(labels, f"y[{n}]")  # or it is refused
+            as_list(labels, f"y[{n}]")  # or it is refused
         return [label_array(labels) for labels in listed]
 
     def _manifest(self, instances: Sequence[Instance]) -> dict[str, Any]:
@@ -211,12 +212,11 @@ class ChainCRF(Classifier):
         super()._train(folder, [*arguments, *["--no-bias"] * (own or not self.bias)], names)
 
     @contextlib.contextmanager
-    def _data(self, instances: Sequence[Instance], manifest: dict[str, Any]) -> Iterator[Folder]:
+    def _data(self, instances: Sequence[Instance], manifest: dict[str, Any]) -> Generator[Folder]:
         names = [str(c) for c in self.classes_.tolist()] + ["?"]  # -1 is the last
         with Folder(sum(len(line) for i in instances for line in i.x[:, 0])) as folder:
             os.mkdir(folder / DATA)
-            with open(os.path.join(folder / DATA, "dataset.json"), "w", encoding="utf-8") as file:
-                json.dump(manifest, file)
+            Path(folder / DATA, "dataset.json").write_text(json.dumps(manifest), encoding="utf-8")
             with open(os.path.join(folder / DATA, TEXT), "w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
                 for instance in instances:
                     codes = [-1] * len(instance.x) if instance.labels is None else instance.labels.tolist()
@@ -272,39 +272,45 @@ def _entities(sequences: Sequence[Any]) -> Iterator[tuple[int, int, int, str]]:
 
 def _fields(token: Any, names: dict[str, str]) -> Iterator[str]:
     """Give the attributes of a token as fields, each with a tab before it."""
-    if isinstance(token, Mapping):
+    if is_mapping(token):
         for key, value in token.items():
             yield from _attributes(str(key), value, names)
-    elif isinstance(token, np.ndarray) and token.ndim == 1 and token.dtype.kind in "fiub":
-        yield from _fields(dict(enumerate(token.tolist())), names)
-    elif isinstance(token, (list, tuple, set, frozenset)):
-        for name in sorted(token) if isinstance(token, (set, frozenset)) else token:
-            if not isinstance(name, str):
-                raise ValueError(f" holds {name!r}, want texts")
-            yield _name(name, names)
+    elif is_array(token) and token.ndim == 1 and token.dtype.kind in "fiub":
+        values: list[float] = token.tolist()
+        yield from _fields(dict(enumerate(values)), names)
+    elif is_list(token) or _is_set(token):
+        yield from _texts("", "", token, names)
     else:
-        given, key = (repr(token), repr(token)) if isinstance(token, str) else (type(token).__name__, '"the"')
+        given, key = (repr(str(token)), repr(str(token))) if isinstance(token, str) else (type(token).__name__, '"the"')
         raise ValueError(f" is {given}, want the attributes of a token: a dict such as {{\"word\": {key}}}, a list of texts, or an array of numbers; one sequence is [X], [y]")
 
 
 def _attributes(key: str, value: Any, names: dict[str, str]) -> Iterator[str]:
     if isinstance(value, str):
         yield _name(f"{key}:{value}", names)
-    elif isinstance(value, (bool, int, float, np.number, np.bool_)):
+    elif is_number(value):
         x = float(value)
         if not math.isfinite(x):
             raise ValueError(f"[{key!r}] is {x}, want a finite number")
         yield _name(key, names) if x == 1 else f"{_name(key, names)}:{x!r}"
-    elif isinstance(value, Mapping):
+    elif is_mapping(value):
         for inner, v in value.items():
             yield from _attributes(f"{key}:{inner}", v, names)
-    elif isinstance(value, (list, tuple, set, frozenset)):
-        for inner in sorted(value) if isinstance(value, (set, frozenset)) else value:
-            if not isinstance(inner, str):
-                raise ValueError(f"[{key!r}] holds {inner!r}, want texts")
-            yield _name(f"{key}:{inner}", names)
+    elif is_list(value) or _is_set(value):
+        yield from _texts(f"[{key!r}]", f"{key}:", value, names)
     else:
         raise ValueError(f"[{key!r}] is {type(value).__name__}, want a text, a number, a truth value, or texts")
+
+
+def _is_set(value: Any) -> TypeGuard[Set[Any]]:
+    return isinstance(value, Set)
+
+
+def _texts(place: str, before: str, texts: Collection[Any], names: dict[str, str]) -> Iterator[str]:
+    for text in texts if is_list(texts) else sorted(texts):
+        if not isinstance(text, str):
+            raise ValueError(f"{place} holds {text!r}, want texts")
+        yield _name(before + text, names)
 
 
 def _name(name: str, names: dict[str, str]) -> str:

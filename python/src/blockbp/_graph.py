@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._arrays import Instance, label_array, numeric
-from ._base import Classifier, _listed, documented
+from ._arrays import Instance, is_mapping, is_tuple, label_array, numeric
+from ._base import Classifier, as_list, documented, flags
 from ._model import Model
 from ._run import BlockbpWarning, Folder, ModelError
 
@@ -28,13 +28,12 @@ class Graph:
     x : array [nodes, features], or None
         Node features; also a data frame, a tensor or a sparse matrix. None: nodes have none,
         and there are as many as a matrix of edges, mask or nodes say, or else edges name.
-    edges : array [edges, 2], array [2, edges], matrix [nodes, nodes], or graph of networkx
+    edges : array [edges, 2], array [2, edges], or matrix [nodes, nodes]
         The ends of every edge, numbered from 0. An edge that is there both ways round is one
         edge, and an error of ``GraphCRF(directed=True)``. An array [2, 2] is read as the others
         of a list, and by itself as [edges, 2]. Of a matrix, dense or sparse, entries that are not 0 and not on
         the diagonal are edges, repeated ones are added up, and values that differ are an edge
-        feature. Of networkx the rows of x are the nodes in the order of the graph, and nodes
-        that are the numbers from 0 must be in order.
+        feature.
     edge_x : array [edges, features], optional
         Edge features.
     mask : bool array [nodes], optional
@@ -60,32 +59,23 @@ class Graph:
             torch_geometric, with edge_index and perhaps x and edge_attr; or a graph of
             networkx, with the attribute x of every node, or of none, and the same of edges.
         """
-        if isinstance(graph, tuple) and len(graph) in (2, 3):
+        if is_tuple(graph):
             return cls.of(cls(*graph))
-        data: Any = graph
         if isinstance(graph, Graph):
-            return graph._with_networkx() if hasattr(graph.edges, "adj") else graph
+            if hasattr(graph.edges, "adj"):
+                raise ValueError("edges is a graph of networkx: give np.array(graph.edges), its nodes being the numbers of rows of x")
+            return graph
         if hasattr(graph, "edge_index"):
-            index = _array(data.edge_index)
+            index = _array(graph.edge_index)
             if index.ndim != 2 or index.shape[0] != 2:
                 raise ValueError(f"edge_index has the shape {list(index.shape)}, want [2, edges]")
             x = getattr(graph, "x", None)
             if x is None and getattr(graph, "num_nodes", None) is not None:
-                x = np.zeros((int(data.num_nodes), 0))
+                x = np.zeros((int(graph.num_nodes), 0))
             return cls(x, _Pairs(index.T), getattr(graph, "edge_attr", None))
         if hasattr(graph, "adj") and hasattr(graph, "nodes"):
             return cls._of_networkx(graph)
         raise ValueError(f"it is {type(graph).__name__}, want a Graph, (x, edges), (x, edges, edge_x), Data of torch_geometric, or a graph of networkx")
-
-    def _with_networkx(self) -> Graph:
-        """Return the graph with the ends of edges that are those of a graph of networkx."""
-        names = list(self.edges.nodes)
-        if set(names) == set(range(len(names))) and names != list(range(len(names))):
-            raise ValueError(f"edges is a graph whose first node is {names[0]!r}: a row of x may be for the node of this number, or of this place; give np.array(graph.edges), or make the graph with its nodes in order")
-        edges, edge_x = _joined(self.edges)
-        if self.edge_x is not None:
-            edge_x = self.edge_x
-        return Graph(self.x, edges, edge_x, self.mask, names if self.nodes is None else self.nodes)
 
     @classmethod
     def _of_networkx(cls, graph: Any) -> Graph:
@@ -168,7 +158,7 @@ class GraphCRF(Classifier):
             What each graph counts.
         """
         y = _own_labels(X, "train_mask") if y is None else y
-        return self._fit(X, y, [] if self.directed is None else [f"--directed={str(self.directed).lower()}"], sample_weight=sample_weight)
+        return self._fit(X, y, flags({"directed": self.directed}), sample_weight=sample_weight)
 
     def score(self, X: Any, y: Any = None, **images: Any) -> float:
         """Return the share of the known labels that predict finds.
@@ -183,7 +173,7 @@ class GraphCRF(Classifier):
         if not graphs:
             raise ValueError("X is empty")
         across = _across(graphs)
-        made = [_instance(g, self._where(n), across) for n, g in enumerate(graphs)]
+        made = [instance_of(g, self._where(n), across) for n, g in enumerate(graphs)]
         nodes, edges = _widths(made[0]) if fitting else (self.n_features_in_, self.n_edge_features_in_)
         first = self._where(0) if fitting else "fit"
         for n, instance in enumerate(made):
@@ -201,8 +191,8 @@ class GraphCRF(Classifier):
         return made
 
     def _graphs(self, X: Any) -> list[Graph]:
-        graphs = []
-        for n, graph in enumerate([X] if _single(X) else _listed(X, "X")):
+        graphs: list[Graph] = []
+        for n, graph in enumerate([X] if _single(X) else as_list(X, "X")):
             try:
                 graphs.append(Graph.of(graph))
             except ValueError as err:
@@ -210,7 +200,7 @@ class GraphCRF(Classifier):
         return graphs
 
     def _labels_of(self, X: Any, y: Any) -> Sequence[Any]:
-        listed = [y] if _single(X) else _listed(y, "y")
+        listed = [y] if _single(X) else as_list(y, "y")
         graphs = self._graphs(X)
         if len(listed) != len(graphs):
             raise ValueError(f"X has {len(graphs)} and y {len(listed)} entries: want as many")
@@ -257,13 +247,13 @@ def _joined(graph: Any) -> tuple[_Pairs, NDArray[Any] | None]:
 
 def _single(X: Any) -> bool:
     """Report whether X is one graph, and no list of them."""
-    return isinstance(X, Graph) or hasattr(X, "edge_index") or hasattr(X, "adj") or isinstance(X, tuple) and len(X) in (2, 3) and hasattr(X[0], "shape")
+    return isinstance(X, Graph) or hasattr(X, "edge_index") or hasattr(X, "adj") or is_tuple(X) and hasattr(X[0], "shape")
 
 
 def _own_labels(X: Any, name: str) -> Any:
     """Return the labels y that Data of torch_geometric have, those outside a mask of a name hidden."""
-    listed = []
-    for n, data in enumerate([X] if _single(X) else _listed(X, "X")):
+    listed: list[Any] = []
+    for n, data in enumerate([X] if _single(X) else as_list(X, "X")):
         if getattr(data, "y", None) is None:
             raise ValueError(f"y is not given, and X[{n}], {type(data).__name__}, has no y of its own")
         labels = _array(data.y)
@@ -295,7 +285,7 @@ def _across(graphs: Sequence[Graph]) -> bool:
     return any(len(s) == 2 and s[0] == 2 != s[1] for s in shapes) and not any(len(s) == 2 and s[1] == 2 != s[0] for s in shapes)
 
 
-def _instance(graph: Graph, where: str, across: bool = False) -> Instance:
+def instance_of(graph: Graph, where: str, across: bool = False) -> Instance:
     x = numeric(_array(np.zeros((_count(graph, where), 0)) if graph.x is None else graph.x), 2, _x_of(where), "[nodes, features]")
     if len(x) == 0:
         raise ValueError(f"{_x_of(where)} has no nodes: leave the graph out")
@@ -386,7 +376,7 @@ def _ends(given: Any, across: bool, where: str, nodes: int) -> NDArray[Any]:
 def _one_way(instance: Instance, where: str, directed: bool | None) -> None:
     """Keep the first of two edges of which one is the other the other way round, with the same features."""
     number: dict[tuple[int, int], int] = {}
-    keep = []
+    keep: list[int] = []
     for e, (u, v) in enumerate(instance.edges.tolist()):
         number.setdefault((u, v), e)
         if u == v or (other := number.pop((v, u), None)) is None:
@@ -408,7 +398,7 @@ def _widths(instance: Instance) -> tuple[int, int | None]:
 
 def _masked(graph: Graph, labels: Any, n: int) -> Any:
     """Return the labels with those masked that are hidden."""
-    if isinstance(labels, Mapping):
+    if is_mapping(labels):
         if graph.nodes is None:
             raise ValueError(f"y[{n}] is a dict, and the nodes of X[{n}] have no names: give Graph its nodes")
         known = set(graph.nodes)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._arrays import Instance, Rows, label_array, numeric
-from ._base import Classifier, _listed, documented
+from ._base import Classifier, as_list, documented
 from ._model import Model
 from ._run import BlockbpWarning, Folder, ModelError
 
@@ -31,9 +29,6 @@ DIRECTIONS[26] = {name: (0, *step) for name, step in DIRECTIONS[8].items()}
 for _row, _down in enumerate(("up", "", "down"), -1):
     for _column, _right in enumerate(("left", "", "right"), -1):
         DIRECTIONS[26]["-".join(filter(None, ("deeper", _down, _right)))] = (1, _row, _column)
-
-# The file in a folder that has the shapes of the arrays.
-SHAPES = "shapes.json"
 
 # Contrasts have these β, over twice the mean of |Δ|² in training.
 SCALES = (1, 4, 16)
@@ -123,7 +118,7 @@ class GridCRF(Classifier):
             raise ValueError(f'edges={self.edges!r}: want "constant", "contrast" or "features"')
         if (images is not None) != (self.edges == "contrast"):
             raise ValueError(f"edges={self.edges!r}, and images are {'given' if images is not None else 'not given'}: images go with edges=\"contrast\"")
-        pictures = [numeric(x, 1 + len(self._steps()["right"]), f"X[{n}]", self._wanted()) for n, x in enumerate(_listed(X, "X"))]
+        pictures = [numeric(x, 1 + len(self._steps()["right"]), f"X[{n}]", self._wanted()) for n, x in enumerate(as_list(X, "X"))]
         if not pictures:
             raise ValueError("X is empty")
         wanted = pictures[0].shape[-1] if fitting else self.n_features_in_
@@ -148,7 +143,7 @@ class GridCRF(Classifier):
                 instance.edge_bins = direction
             made.append(instance)
         if images is not None:
-            self._contrast(made, _listed(images, "images"), fitting)
+            self._contrast(made, as_list(images, "images"), fitting)
         return made
 
     def _labels_of(self, X: Any, y: Any) -> Sequence[Any]:
@@ -166,7 +161,7 @@ class GridCRF(Classifier):
         """Give edges exp(−β|Δ|²) of the colours of their ends, for β of three scales."""
         if len(images) != len(instances):
             raise ValueError(f"X has {len(instances)} and images {len(images)} entries: want as many")
-        squares = []
+        squares: list[NDArray[np.float32]] = []
         for n, (instance, image) in enumerate(zip(instances, images)):
             picture = np.asarray(image)
             shape = instance.shape or ()
@@ -229,16 +224,8 @@ class GridCRF(Classifier):
         name = {"node_features": "X", "labels": "y"}.get(array)
         if name is None or not index:
             return super()._place(folder, instance, array, index)
-        with open(folder / SHAPES, encoding="utf-8") as file:
-            shape = json.load(file)[instance]
-        return f"{name}[{instance}]{[*map(int, np.unravel_index(index[0], shape)), *index[1:]]}"
-
-    @contextlib.contextmanager
-    def _data(self, instances: Sequence[Instance], manifest: dict[str, Any]) -> Iterator[Folder]:
-        with super()._data(instances, manifest) as folder:
-            with open(folder / SHAPES, "w", encoding="utf-8") as file:
-                json.dump([i.shape for i in instances], file)
-            yield folder
+        place = np.unravel_index(index[0], folder.shapes[instance] or ())
+        return f"{name}[{instance}]{[*map(int, place), *index[1:]]}"
 
 
 def _has_void(values: NDArray[Any]) -> bool:
@@ -268,7 +255,8 @@ def _contrasts(squares: NDArray[np.float32], scale: float) -> Rows:
 def grid_edges(shape: tuple[int, ...], steps: Sequence[Sequence[int]]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return edges [m, 2] of a grid, step by step, and the number of the step of each."""
     node = np.arange(np.prod(shape), dtype=np.int32).reshape(shape)
-    edges, direction = [], []
+    edges: list[NDArray[np.int32]] = []
+    direction: list[NDArray[np.int32]] = []
     for d, step in enumerate(steps):
         first = node[tuple(slice(max(0, -k), size - max(0, k)) for k, size in zip(step, shape))]
         second = node[tuple(slice(max(0, k), size - max(0, -k)) for k, size in zip(step, shape))]

@@ -5,14 +5,15 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _run
-from ._run import BlockbpError, Folder, ModelError
+from ._arrays import is_mapping
+from ._run import BlockbpError, Folder, ModelError, run
 
 MODEL = "model.safetensors"
 
@@ -24,13 +25,11 @@ def read(path: str | os.PathLike[str]) -> bytes:
     """
     if os.path.exists(path) and not os.path.isfile(path):
         raise ModelError(f"{os.fspath(path)!r} is no regular file: want a model")
-    with open(path, "rb") as file:
-        data = file.read()
+    data = Path(path).read_bytes()
     with Folder(len(data)) as folder:
-        with open(folder / MODEL, "wb") as file:
-            file.write(data)
+        Path(folder / MODEL).write_bytes(data)
         try:
-            _run.run(["check", MODEL, "--json"], folder)
+            run(["check", MODEL, "--json"], folder)
         except ValueError as err:
             problems = (p.replace(MODEL, repr(os.fspath(path)), 1) for p in folder.printed()["problems"])
             raise ModelError("; ".join(problems)) from err
@@ -38,7 +37,7 @@ def read(path: str | os.PathLike[str]) -> bytes:
 
 
 @contextlib.contextmanager
-def failures(path: str | os.PathLike[str]) -> Iterator[None]:
+def failures(path: str | os.PathLike[str]) -> Generator[None]:
     """Make every failure but to open the file a BlockbpError: a sound one may hold anything, such as another class."""
     try:
         yield
@@ -103,7 +102,7 @@ class Model:
 
 def _about(text: str) -> dict[str, Any]:
     try:
-        about = json.loads(text)
+        about: Any = json.loads(text)
     except ValueError:
         return {}  # somebody else's
-    return about if isinstance(about, dict) else {}
+    return dict(about) if is_mapping(about) else {}

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from numbers import Integral
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _run
-from ._base import _flags, _warn, checked, threads, told_of
-from ._run import Folder
+from ._arrays import is_mapping
+from ._base import flags, warn, checked, threads, told_of
+from ._run import Folder, run
 
 NETWORK, EVIDENCE = "network.npz", "network.evid"
 
@@ -43,7 +44,8 @@ class Network:
     theta_uv: Any = None
     states: Any = None
 
-    def _write(self, path: str) -> None:
+    def write(self, path: str) -> None:
+        """Write the network as a file of NumPy, which the command reads."""
         arrays = {"theta": self.theta, "edges": self.edges, "theta_uv": self.theta_uv, "states": self.states}
         given = {k: np.asarray(a) for k, a in arrays.items() if a is not None}
         if "edges" in given and given["edges"].size == 0:
@@ -168,13 +170,13 @@ def infer(
 
         def ask(task: str, given: Mapping[str, Any], names: Mapping[str, str]) -> Any:
             told = told_of("infer", "options", names)
-            arguments = ["infer", *source, "--task", task, "--json", *_flags(given)]
-            _warn(_run.run(arguments, folder, verbose, lambda text: told(places(text))))
+            arguments = ["infer", *source, "--task", task, "--json", *flags(given)]
+            warn(run(arguments, folder, verbose, lambda text: told(places(text))))
             return folder.printed()
 
         names = {"evidence": "evidence", "counting": "counting", "seed": "random_state"}
         beliefs = ask("MAR", {"method": method, **extra}, {**names, "method": "method"})
-        best = {} if decode is None else ask("MPE", {"method": decode}, {**names, "method": "decode"})
+        best: dict[str, Any] = {} if decode is None else ask("MPE", {"method": decode}, {**names, "method": "decode"})
     rows = beliefs["marginals"]
     marginals = np.zeros((len(rows), max(map(len, rows))))
     for s, row in enumerate(rows):
@@ -225,8 +227,8 @@ def sample(
     told = told_of("sample", "options", {"samples": "n_samples", "sampler": "sampler", "seed": "random_state", "threads": "n_jobs", "evidence": "evidence"})
     with Folder() as folder:
         source, places = _put(folder, network, evidence)
-        arguments = ["sample", *source, "-o", "samples.npz", "--json", *_flags(given)]
-        _warn(_run.run(arguments, folder, verbose, lambda text: told(places(text))))
+        arguments = ["sample", *source, "-o", "samples.npz", "--json", *flags(given)]
+        warn(run(arguments, folder, verbose, lambda text: told(places(text))))
         about = folder.printed()["networks"][0]
         with np.load(folder / "samples.npz") as drawn:
             of_chains = {k: drawn[k] if k in drawn.files else None for k in ("rhat", "ess")}
@@ -238,22 +240,21 @@ def _put(folder: Folder, network: Any, evidence: Mapping[int | str, int | str] |
     if hasattr(network, "network"):
         network = network.network()
     if isinstance(network, Network):
-        network._write(folder / NETWORK)
+        network.write(folder / NETWORK)
         source, name = NETWORK, "network"
-    elif isinstance(network, (str, os.PathLike)):
-        source = name = os.path.abspath(network)
+    elif isinstance(network, str) or hasattr(network, "__fspath__"):
+        source = name = os.path.abspath(str(network))
     else:
         raise ValueError(f"network is {type(network).__name__}, want a Network, a path, an IsingModel or a PottsModel")
     arguments = [source]
     if evidence:
-        if not isinstance(evidence, Mapping):
+        if not is_mapping(evidence):
             raise ValueError(f"evidence is {type(evidence).__name__}, want a dict of variables and their states")
-        given = [x for item in evidence.items() for x in item]
+        given: list[Any] = [x for item in evidence.items() for x in item]
         for x in given:
-            if isinstance(x, (bool, np.bool_)) or not isinstance(x, (int, np.integer, str)) or not str(x).split() == [str(x)]:
+            if isinstance(x, bool) or not isinstance(x, (Integral, str)) or not str(x).split() == [str(x)]:
                 raise ValueError(f"evidence holds {x!r}, want numbers of variables and states, or their names in a file of the network")
-        with open(folder / EVIDENCE, "w", encoding="utf-8") as file:
-            file.write(" ".join(map(str, [len(evidence), *given])))
+        Path(folder / EVIDENCE).write_text(" ".join(map(str, [len(evidence), *given])), encoding="utf-8")
         arguments.append("--evidence=" + EVIDENCE)
 
     def places(text: str) -> str:

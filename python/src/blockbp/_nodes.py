@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _sklearn
 from ._arrays import Labels, label_array
-from ._base import _join, documented, weights_of
-from ._graph import Graph, GraphCRF, _instance
+from ._base import attach, documented, flags, weights_of
+from ._graph import Graph, GraphCRF, instance_of
 from ._model import Model
 from ._run import BlockbpWarning, Folder
+from ._sklearn import checked_table, tags
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -87,8 +87,8 @@ class NodeCRF(GraphCRF):
     known_: NDArray[np.int32] | None
 
     def __sklearn_tags__(self) -> Any:
-        _join()
-        return _sklearn.tags(True)
+        attach()
+        return tags(True)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn the weights.
@@ -104,25 +104,25 @@ class NodeCRF(GraphCRF):
         """
         return self._commit(lambda trial: trial._learn_rows(X, y, sample_weight))
 
-    def _learn_rows(self, X: Any, y: Any, weights: Any) -> None:
-        edges = ["--no-edges"] if self.graph is None else [] if self.directed is None else [f"--directed={str(self.directed).lower()}"]
+    def _learn_rows(self, samples: Any, y: Any, weights: Any) -> None:
+        edges = ["--no-edges"] if self.graph is None else flags({"directed": self.directed})
         if self.graph is None:
-            X, y = _sklearn.table(self, X, y, True)
+            samples, y = checked_table(self, samples, y, True)
         elif weights is not None:
             raise ValueError("sample_weight is given, and rows of a graph count alike: leave it out, or give class_weight")
         if y is None:
             raise ValueError("y is None: want a label for each row of X")
         if weights is None:
-            self._learn(X, y, edges)
+            self._learn(samples, y, edges)
         else:
-            rows, values = _by_weight(weights, len(X))
-            table, labels = np.asarray(X), label_array(y)
+            rows, values = _by_weight(weights, len(samples))
+            table, labels = np.asarray(samples), label_array(y)
             self._learn(_Tables(table[some] for some in rows), _Tables(labels[some] for some in rows), edges, sample_weight=values)
         if self.unlabelled is None and len(self.classes_) > 2 and self.classes_.dtype.kind == "i" and self.classes_[0] == -1:
             import warnings
 
             warnings.warn("-1 in y is a class of its own; unlabelled=-1 hides those labels", BlockbpWarning, stacklevel=5)
-        self.known_ = None if self.graph is None else self._codes(self._labels_of(X, y)[0])
+        self.known_ = None if self.graph is None else self._codes(self._labels_of(samples, y)[0])
         if self.graph is None:
             self.notes_ = [n for n in self.notes_ if not n.startswith("there are no edges")]  # which nobody expected
 
@@ -163,7 +163,7 @@ class NodeCRF(GraphCRF):
         nodes = nodes[:, 0] if nodes.ndim == 2 and nodes.shape[1] == 1 else nodes
         if nodes.ndim != 1 or nodes.dtype.kind not in "iu":
             raise ValueError(f"X is {nodes.dtype} of the shape {list(nodes.shape)}, want numbers of nodes of the graph, [rows]")
-        count = len(_instance(self._network(), "graph").x)
+        count = len(instance_of(self._network(), "graph").x)
         if ((nodes < 0) | (nodes >= count)).any():
             raise ValueError(f"X has {nodes[(nodes < 0) | (nodes >= count)][0]}, want numbers of nodes from 0 to {count - 1}")
         return nodes.astype(np.int64), count
@@ -171,8 +171,8 @@ class NodeCRF(GraphCRF):
     def _ask(self, verb: str, X: Any, y: Any, arguments: Sequence[str], images: dict[str, Any], hold: bool = True) -> Any:
         self._fitted()
         if self.graph is None:
-            X, y = _sklearn.table(self, X, y, False)
-        elif hold and (y is not None or self.known_ is not None):
+            return super()._ask(verb, *checked_table(self, X, y, False), arguments, images, hold)
+        if hold and (y is not None or self.known_ is not None):
             codes = np.full(self._nodes(X)[1], -1, np.int32) if y is None else self._codes(self._labels_of(X, y)[0])
             if self.known_ is not None:
                 codes = np.where(codes < 0, self.known_, codes)

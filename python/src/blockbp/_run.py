@@ -9,6 +9,7 @@ import re
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import IO, Any
 
 # Seconds after which an interrupted binary that has nothing to save is killed, and one that has
@@ -59,38 +60,11 @@ def binary() -> str:
 
 def version() -> str:
     """Return the version of the package, which that of the binary has to equal."""
-    if stamped := _stamp(os.path.dirname(os.path.abspath(__file__))):
-        return stamped
-    from importlib import metadata
-
-    try:
-        return metadata.version("blockbp")
-    except metadata.PackageNotFoundError:  # this is a clone
-        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), *[".."] * 3, "internal", "cli", "version.go")
-        with open(source, encoding="utf-8") as file:
-            return str(re.findall(r'release = "v([^"]+)"', file.read())[0])
-
-
-def check() -> None:
-    """Refuse the binary of another version, as the build has stamped both; a run asks the binary itself."""
-    if os.environ.get("BLOCKBP_BINARY") or not (own := _stamp(os.path.dirname(os.path.abspath(__file__)))):
-        return
-    try:
-        path = binary()
-    except BlockbpError:
-        return  # a run says so
-    there = _stamp(os.path.join(os.path.dirname(os.path.dirname(path)), "share", "blockbp"))
-    if there and there != own:
-        raise ImportError(f"the package in {os.path.dirname(os.path.abspath(__file__))} is version {own} and the binary {path} is {there}: install both anew, or remove one of two installations")
-
-
-def _stamp(folder: str) -> str:
-    """Return the version in a folder; "" where there is none, as before an installation."""
-    try:
-        with open(os.path.join(folder, "VERSION"), encoding="utf-8") as file:
-            return file.read().strip()
-    except OSError:
-        return ""
+    here = Path(__file__).resolve().parent
+    if (stamp := here / "VERSION").exists():
+        return stamp.read_text(encoding="utf-8").strip()
+    source = (here.parents[2] / "internal" / "cli" / "version.go").read_text(encoding="utf-8")  # this is a clone
+    return str(re.findall(r'release = "v([^"]+)"', source)[0])
 
 
 class Folder:
@@ -100,7 +74,14 @@ class Folder:
     ----------
     need : int
         Bytes that it is going to hold.
+
+    Attributes
+    ----------
+    shapes : list
+        The shapes of the grids in it.
     """
+
+    shapes: Sequence[tuple[int, ...] | None] = ()
 
     def __init__(self, need: int = 0) -> None:
         import tempfile
@@ -135,8 +116,7 @@ class Folder:
 
     def printed(self) -> Any:
         """Return the JSON that the binary has printed."""
-        with open(self / "stdout", encoding="utf-8") as file:
-            return json.load(file)
+        return json.loads(Path(self / "stdout").read_text(encoding="utf-8"))
 
 
 _PREFIX, _LOCK = "blockbp-", ".owner"
@@ -212,12 +192,11 @@ def run(
     notes: list[str] = []
     other: list[str] = []
     failure: dict[str, Any] = {}
-    show = _Progress() if verbose else None
+    show = Progress() if verbose else None
     command = [*arguments] + ([] if verbose or arguments[0] in ("check", "infer") else ["-q"])
     ended: int | None = None
 
-    def listen() -> None:
-        nonlocal ended
+    def listen() -> int:
         for raw in process.stderr:
             line = raw.decode(errors="replace")
             try:
@@ -234,14 +213,13 @@ def run(
             elif "error" in event:
                 failure.update(event)
             elif "ended" in event:
-                ended = event["ended"]
-                return
+                return int(event["ended"])
             elif "version" in event and event["version"] != "v" + version():
                 raise BlockbpError(
                     f"the package is version {version()} and the binary {process.args[0]} is {event['version']}: "
                     "install both anew, or unset BLOCKBP_BINARY"
                 )
-        ended = process.wait()
+        return int(process.wait())
 
     # Names of files may be no Unicode, which JSON cannot send.
     served = arguments[0] in _SERVED and "".join([folder.path, *arguments]).isprintable()
@@ -250,7 +228,7 @@ def run(
     try:
         process = _start(command, folder) if engine is None else engine.ask(command, folder)
         try:
-            listen()
+            ended = listen()
         except KeyboardInterrupt:
             if engine is None:
                 _interrupt(process)
@@ -370,7 +348,7 @@ def _interrupt(process: Any) -> None:
         pass  # it has just ended
 
 
-def _saved(process: Any, listen: Callable[[], None], saves: Callable[[], bool]) -> None:
+def _saved(process: Any, listen: Callable[[], object], saves: Callable[[], bool]) -> None:
     """Listen until an interrupted process has ended, and kill one that has nothing to save."""
     def late() -> None:
         if saves():
@@ -386,24 +364,13 @@ def _saved(process: Any, listen: Callable[[], None], saves: Callable[[], bool]) 
         timer.cancel()
 
 
-class _Progress:
-    """Shows progress: with tqdm where that is installed, else on a line of standard error."""
+class Progress:
+    """Shows progress on a line of standard error."""
 
     def __init__(self) -> None:
-        self._bar: Any = None
-        try:
-            from tqdm.auto import tqdm
-
-            self._bar = tqdm(total=1, bar_format="{desc} |{bar}| {percentage:3.0f} %")
-        except ImportError:
-            pass
         self._wide = 0
 
     def __call__(self, event: dict[str, Any]) -> None:
-        if self._bar is not None:
-            self._bar.total, self._bar.n = event["total"], event["done"]
-            self._bar.set_description_str(event["progress"])
-            return
         text = f"{100 * event['done'] // max(1, event['total']):3d} %  {event['progress']}"
         print("\r" + text.ljust(self._wide), end="", file=sys.stderr, flush=True)
         self._wide = len(text)
@@ -414,7 +381,5 @@ class _Progress:
 
     def close(self) -> None:
         """Leave the line."""
-        if self._bar is not None:
-            self._bar.close()
-        elif self._wide:
+        if self._wide:
             print(file=sys.stderr)

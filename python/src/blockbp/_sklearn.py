@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 
 def join(plain: type[Any], estimator: type[Any], classifier: type[Any]) -> None:
@@ -27,20 +30,19 @@ def join(plain: type[Any], estimator: type[Any], classifier: type[Any]) -> None:
 
 def tags(rows: bool) -> Any:
     """Return the tags of an estimator whose samples are rows of a table, or else networks."""
-    from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
-
+    of = import_module("sklearn.utils")
     # Of networks there is no type: labels of a sample are an array, by which folds cannot be balanced.
-    return Tags(
+    return of.Tags(
         estimator_type="classifier" if rows else None,
-        target_tags=TargetTags(required=True, multi_output=not rows, single_output=rows),
+        target_tags=of.TargetTags(required=True, multi_output=not rows, single_output=rows),
         transformer_tags=None,
-        classifier_tags=ClassifierTags() if rows else None,
+        classifier_tags=of.ClassifierTags() if rows else None,
         regressor_tags=None,
-        input_tags=InputTags(two_d_array=rows, three_d_array=not rows, allow_nan=False),
+        input_tags=of.InputTags(two_d_array=rows, three_d_array=not rows, allow_nan=False),
     )
 
 
-def table(estimator: Any, X: Any, y: Any, fitting: bool) -> tuple[Any, Any]:
+def checked_table(estimator: Any, X: Any, y: Any, fitting: bool) -> tuple[Any, Any]:
     """Check a table of features, and labels where they are given, as scikit-learn does where it is in use."""
     validation = sys.modules.get("sklearn.utils.validation")
     if not hasattr(validation, "validate_data"):
@@ -55,11 +57,9 @@ def table(estimator: Any, X: Any, y: Any, fitting: bool) -> tuple[Any, Any]:
         return validation.validate_data(estimator, X, reset=False), y
     if y is None:
         raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
-    from sklearn.utils.multiclass import check_classification_targets
-
-    X, y = validation.validate_data(estimator, X, y, ensure_min_samples=2)
-    check_classification_targets(y)
-    return X, y
+    rows, labels = validation.validate_data(estimator, X, y, ensure_min_samples=2)
+    import_module("sklearn.utils.multiclass").check_classification_targets(labels)
+    return rows, labels
 
 
 class _Answers:
@@ -68,7 +68,8 @@ class _Answers:
     _estimator_type = "classifier"
 
     def __init__(self, estimator: Any, X: Any, images: dict[str, Any]) -> None:
-        self.classes_, self._infer = estimator.classes_, lambda array: estimator._infer(X, None, [], array, images)
+        self.classes_: NDArray[Any] = estimator.classes_
+        self._infer: Callable[[str], list[NDArray[Any]]] = lambda array: estimator._infer(X, None, [], array, images)
 
     def __sklearn_tags__(self) -> Any:
         return tags(True)
@@ -98,9 +99,7 @@ class scorer:
     """
 
     def __init__(self, name: str) -> None:
-        from sklearn.metrics import get_scorer
-
-        self.name, self._score = name, get_scorer(name)
+        self.name, self._score = name, import_module("sklearn.metrics").get_scorer(name)
 
     def __call__(self, estimator: Any, X: Any, y: Any, **images: Any) -> float:
         labels, codes = estimator._truth(X, y, images)

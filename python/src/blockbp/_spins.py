@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._arrays import Labels, _known, label_array
-from ._base import DATA, MEANS, Estimator, _warn, documented, weights_of
-from ._graph import Graph, _instance
+from ._arrays import Labels, is_list, known_of, label_array
+from ._base import DATA, MEANS, TRAINING, Estimator, warn, documented, weights_of
+from ._graph import Graph, instance_of
 from ._grid import grid_edges
 from ._model import Model
 from ._network import Network, sample
@@ -30,7 +31,7 @@ MANY = 20  # different values of a site; more are states where half of its sampl
 class _Couplings(Estimator):
     """What Ising and Potts models have in common."""
 
-    _options = {"prior": "prior", "l2": "l2", "method": "method", "errors": "errors", "select_edges": "select-edges", "max_time": "max-time", "random_state": "seed", "n_jobs": "threads"}
+    _options = {"prior": "prior", "l2": "l2", "method": "method", "errors": "errors", "select_edges": "select-edges", **TRAINING}
     _model: str  # of the command
     errors: str
     edges_: NDArray[np.int64]
@@ -50,7 +51,7 @@ class _Couplings(Estimator):
         """
         return self._fit(lambda trial: trial._learn(samples, edges, sample_weight))
 
-    def _fit(self, learn: Any) -> Self:
+    def _fit(self, learn: Callable[[Self], object]) -> Self:
         return self._commit(learn)
 
     def _learn(self, samples: Any, edges: Any, weight: Any) -> None:
@@ -66,8 +67,8 @@ class _Couplings(Estimator):
             weights: list[Any] = [] if weight is None else [("sample_weights", weights_of(weight, len(codes), "rows"))]
             for name, array in [("labels", codes), ("edges", self.edges_.astype(np.int32)), *weights]:
                 np.save(os.path.join(folder / DATA, name + ".npy"), array)
-            with open(os.path.join(folder / DATA, "dataset.json"), "w", encoding="utf-8") as file:
-                json.dump({"states": [str(c) for c in self.classes_.tolist()], "hidden_labels": True, "about": self._about()}, file)
+            manifest = {"states": [str(c) for c in self.classes_.tolist()], "hidden_labels": True, "about": self._about()}
+            Path(folder / DATA, "dataset.json").write_text(json.dumps(manifest), encoding="utf-8")
             self._train(folder, ["--model=" + self._model])
 
     @classmethod
@@ -230,7 +231,7 @@ class _Couplings(Estimator):
         if not whole.any(0).all():
             raise ValueError(f"{self._entry(int(whole.any(0).argmin()), True)} is never known together with all of its neighbours: leave out samples, or sites, of which little is known")
         if not whole.all():
-            _warn([f"samples have missing values: the score is of {whole.mean():.0%} of the terms, those of sites that are known with all of their neighbours"], 3)
+            warn([f"samples have missing values: the score is of {whole.mean():.0%} of the terms, those of sites that are known with all of their neighbours"], 3)
         return float(np.ma.array(terms, mask=~whole).mean(0).sum())
 
     def _recode(self, samples: Any) -> NDArray[np.int32]:
@@ -316,7 +317,7 @@ class IsingModel(_Couplings):
         self._store(locals())
 
     def _encode(self, samples: Any) -> NDArray[np.int32]:
-        array, known = _known(samples, None)
+        array, known = known_of(samples, None)
         found = set(array[known].tolist())
         self.classes_ = np.array([0, 1] if 0 in found and -1 not in found else [-1, 1])
         return self._recode(samples)
@@ -406,13 +407,14 @@ class PottsModel(_Couplings):
 
 def _table(samples: Any) -> Any:
     """Return samples as an array [samples, sites]."""
-    if isinstance(samples, Sequence) and not isinstance(samples, str):
+    if is_list(samples):
         for n, row in enumerate(samples):
             if np.shape(row) != np.shape(samples[0]):
                 raise ValueError(f"samples[{n}] has {np.size(row)} entries, want {np.size(samples[0])} as samples[0]")
     array: Any = label_array(samples)
-    if array.dtype.kind in "UO" and (missing := np.isin(np.char.lower(array.astype(str)), MISSING)).any():
-        array = np.ma.masked_where(missing, array)
+    if array.dtype.kind in "UO":
+        texts: NDArray[Any] = np.char.lower(np.asarray(array, str))
+        array = np.ma.masked_where(np.isin(texts, MISSING), array)
     if array.ndim < 2 or 0 in array.shape:
         raise ValueError(f"samples have the shape {list(array.shape)}, want [samples, sites], or of a lattice [samples, rows, columns]")
     return array.reshape(len(array), -1)
@@ -429,7 +431,7 @@ def _bonds(edges: Any, sites: int) -> NDArray[np.int64]:
     if edges is None:
         return np.argwhere(np.triu(np.ones((sites, sites), bool), 1))
     try:
-        ends = _instance(Graph.of(Graph(np.zeros((sites, 1)), edges)), "").edges
+        ends = instance_of(Graph.of(Graph(np.zeros((sites, 1)), edges)), "").edges
     except ValueError as err:
         raise ValueError(str(err).lstrip(".").replace("node", "site")) from None
     if (loops := np.flatnonzero(ends[:, 0] == ends[:, 1])).size:

@@ -17,7 +17,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._run import _Progress
+from ._run import Progress
 
 __all__ = ["make"]
 
@@ -61,7 +61,7 @@ def make(photos: _AnyPath, network: _AnyPath, out: _AnyPath, *, layer: str | Non
             raise ValueError(f"{said}: maps there were made with {name} {before.get(name)}, not {settings.get(name)}: "
                              "choose another folder, or the same options")
     left = {id: path for id, path in paths.items() if not (out / f"{id}.npy").exists()}
-    show = _Progress() if verbose else None
+    show = Progress() if verbose else None
     try:
         for done, (id, path) in enumerate(left.items()):
             values = _as_type(net.map(path), dtype, path)
@@ -105,7 +105,7 @@ def _photographs(folder: Path, ids: _AnyPath | None) -> dict[str, Path]:
                 id = Path(id).stem  # a file name stands for its id
             if id and not id.startswith("#"):
                 places[id] = f"{ids}:{number}"
-    chosen = {}
+    chosen: dict[str, Path] = {}
     for id, place in places.items():
         # A tif beside another counts as what that was made of.
         several = [p for p in found.get(id, []) if not p.suffix.lower().startswith(".tif")] or found.get(id, [])
@@ -225,7 +225,8 @@ class _Network:
         if self.size is None or self.cells is None:
             return photo, photo, None
         scale = min(outer / side for outer, side in zip(self.size, photo))
-        cells, inner = [], []
+        cells: list[int] = []
+        inner: list[int] = []
         for outer, all_cells, side in zip(self.size, self.cells, photo):
             cell = outer / all_cells
             cells.append(max(1, min(all_cells, int(side * scale / cell + 0.5))))

@@ -26,10 +26,10 @@ True
 
 from __future__ import annotations
 
-try:
-    import torch as _torch  # noqa: F401
-except ModuleNotFoundError as err:
-    raise ModuleNotFoundError("blockbp.torch needs PyTorch, which is not installed: pip install torch", name="torch") from err
+from importlib.util import find_spec
+
+if find_spec("torch") is None:
+    raise ModuleNotFoundError("blockbp.torch needs PyTorch, which is not installed: pip install torch", name="torch")
 
 from ._graph import Graph
 from ._layer import PairwiseCRF

@@ -7,7 +7,7 @@ import warnings
 from typing import NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from .._run import BlockbpWarning
 from ._graph import Graph, Numbers
@@ -87,7 +87,7 @@ class Field:
             return torch.logsumexp(table + x.unsqueeze(end), 1 - end)
         if table.shape[2] == 1:
             return ((table[:, :, 0].T if end else table[:, :, 0]) @ x).log_()
-        pairs = zip(table.split(CHUNK, 2), x.split(CHUNK, 1))
+        pairs = zip(torch.split(table, CHUNK, 2), torch.split(x, CHUNK, 1))
         return torch.cat([(t * q.unsqueeze(end)).sum(1 - end) for t, q in pairs], 1).log_()
 
     def arriving(self, number: int, end: int, other: Tensor) -> Tensor:
@@ -102,7 +102,8 @@ class Field:
         """
         messages, n = [list(ends) for ends in messages], self.numbers
         for colour in self.graph.colours:
-            total, fresh = self.unary.index_select(1, colour.nodes), []
+            total = self.unary.index_select(1, colour.nodes)
+            fresh: list[Tensor] = []
             for number, end, row in colour.ends:
                 fresh.append(m := self.arriving(number, end, messages[number][1 - end]))
                 total.index_add_(1, row, m)
@@ -151,7 +152,8 @@ class Field:
         """
         n = self.numbers
         split, mean, value = self.unary.clone(), self.unary.clone(), self.unary.new_zeros((), dtype=torch.float64)
-        weight, edges = torch.zeros_like(self.weight), []
+        weight = torch.zeros_like(self.weight)
+        edges: list[Tensor] = []
         for number, (part, ends) in enumerate(zip(self.graph.slices, messages)):
             c, share = cut(n.edge, part), cut(n.share, part)
             (x, top), (y, other_top) = (self.relative(number, l) for l in ends)
@@ -189,7 +191,7 @@ class Field:
             return (table[:, :, 0] * (x @ y.T))[:, :, None], x.new_zeros(x.shape[1], 0)
         features = x.new_ones(x.shape[1], 1) if self.edge_x is None else self.edge_x[part]
         flat, weight = self.weight.reshape(k * k, -1), x.new_zeros(k * k, features.shape[1])
-        edges = []
+        edges: list[Tensor] = []
         for at in range(0, len(features), CHUNK):
             rows = slice(at, at + CHUNK)
             if self.linear:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -26,8 +27,9 @@ def write(path: str | os.PathLike[str], crf: PairwiseCRF, head: nn.Linear | None
     if node.shape[0] != k:
         raise ValueError(f"head gives {node.shape[0]} scores, want {k}, one for each state")
     names = [str(j) for j in range(node.shape[1])]
-    if head is not None and head.bias is not None:
-        node, names = torch.cat([node, head.bias[:, None]], 1), [*names, "bias"]
+    bias: Tensor | None = getattr(head, "bias", None)
+    if bias is not None:
+        node, names = torch.cat([node, bias[:, None]], 1), [*names, "bias"]
     edges: dict[str, Any] = {"name": "edge", "u": 0, "v": 0, "features": max(1, crf.edge_features)}
     if not crf.edge_features:
         edges["feature_names"] = ["constant"]
@@ -50,8 +52,7 @@ def write(path: str | os.PathLike[str], crf: PairwiseCRF, head: nn.Linear | None
         "schema": json.dumps({"node_types": [nodes], "edge_types": [edges]}),
         "seed": "1",
     }
-    with open(path, "wb") as file:
-        file.write(_sealed(meta, tensors))
+    Path(path).write_bytes(_sealed(meta, tensors))
 
 
 def _sealed(meta: dict[str, str], tensors: dict[str, Tensor]) -> bytes:
@@ -70,7 +71,8 @@ def _sealed(meta: dict[str, str], tensors: dict[str, Tensor]) -> bytes:
 
 def _crc32c(data: bytes) -> int:
     """Return the checksum of Castagnoli, bit-reflected."""
-    table, crc = [], 0xFFFFFFFF
+    crc = 0xFFFFFFFF
+    table: list[int] = []
     for entry in range(256):
         for _ in range(8):
             entry = entry >> 1 ^ (0x82F63B78 if entry & 1 else 0)
@@ -92,7 +94,7 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Tensor, Tensor]:
                              "which this layer does not have")
         if model.counting == "near-bethe":
             raise ModelError(f"{os.fspath(path)!r} has counting numbers near-bethe, which this layer has not: use trw")
-        weights = {name: torch.from_numpy(values) for name, values in model.weights.items()}
+        weights = {name: torch.as_tensor(values) for name, values in model.weights.items()}
         numbers = tuple(weights[name] for name in ("counting.node", "counting.edge") if name in weights)
         constant = model.recipe.get("edge_form") == "constant"
         options = {

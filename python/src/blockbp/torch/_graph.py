@@ -7,8 +7,9 @@ import heapq
 import itertools
 import random
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -58,7 +59,7 @@ class Graph:
 
     def __init__(self, nodes: int, edge_index: Tensor) -> None:
         _check(nodes, edge_index)
-        self._set(nodes, edge_index.long(), _colours(nodes, edge_index.tolist()).to(edge_index.device))
+        self._set(nodes, edge_index.long(), _colours(nodes, listed(edge_index)).to(edge_index.device))
 
     def _set(self, nodes: int, edge_index: Tensor, colour: Tensor) -> None:
         self.nodes, self.edge_index, self._colour = nodes, edge_index, colour
@@ -78,11 +79,11 @@ class Graph:
             members = (colour == c).nonzero()[:, 0]
             row[members] = torch.arange(len(members), device=colour.device)
             self.colours.append(Colour(members, []))
-        keys, sizes = torch.unique_consecutive((pair[0] * colours + pair[1])[self.order], return_counts=True)
+        keys, sizes = np.unique((pair[0] * colours + pair[1]).cpu().numpy(), return_counts=True)
         begin = 0
         for number, (key, size) in enumerate(zip(keys.tolist(), sizes.tolist())):
             self.slices.append(slice(begin, begin + size))
-            for end, c in enumerate(divmod(key, colours)):
+            for end, c in enumerate(divmod(int(key), colours)):
                 self.colours[c].ends.append((number, end, row[self.ends[end, begin : begin + size]]))
             begin += size
 
@@ -163,7 +164,7 @@ class Graph:
             share = ones[:, None] / 4
             edge = ones / 2
             return 1 - self._sums(edge, edge), edge, share.expand(-1, 2)
-        share = _forests(self.nodes, self.edge_index.tolist()).to(ones.device)
+        share = _forests(self.nodes, listed(self.edge_index)).to(ones.device)
         return 1 - self._sums(share.sum(1), share.sum(1)), share.sum(1), share
 
     def _given(self, node: Tensor, edge: Tensor) -> Counts:
@@ -203,6 +204,11 @@ def grid(rows: int, columns: int, pictures: int, device: torch.device) -> Graph:
     return Graph.grid(rows, columns, pictures, device)
 
 
+def listed(x: Tensor) -> list[Any]:
+    """Return the numbers of a tensor; its own tolist does not say what it returns."""
+    return list(x.detach().cpu().numpy().tolist())
+
+
 def _check(nodes: int, edge_index: Tensor) -> None:
     if edge_index.ndim != 2 or edge_index.shape[0] != 2 or edge_index.is_floating_point():
         raise ValueError(
@@ -223,13 +229,13 @@ def _check(nodes: int, edge_index: Tensor) -> None:
     ):
         if bool(wrong.any()):
             e = int(wrong.nonzero()[0])
-            raise ValueError(f"edge_index[:, {e}] = {edge_index[:, e].tolist()} {why}")
+            raise ValueError(f"edge_index[:, {e}] = {listed(edge_index[:, e])} {why}")
 
 
 def _neighbours(nodes: int, edge_index: list[list[int]]) -> list[list[tuple[int, int, int]]]:
     """List for each node (edge, its end there, the node at its other end)."""
     near: list[list[tuple[int, int, int]]] = [[] for _ in range(nodes)]
-    for e, (u, v) in enumerate(zip(*edge_index)):
+    for e, (u, v) in enumerate(zip(edge_index[0], edge_index[1])):
         near[u].append((e, 0, v))
         near[v].append((e, 1, u))
     return near

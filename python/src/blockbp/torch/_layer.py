@@ -11,7 +11,8 @@ from torch import Tensor, nn
 
 from . import _file
 from ._field import LINEAR, Field, Messages, Value
-from ._graph import Graph, grid
+from .._arrays import is_tuple
+from ._graph import Graph, grid, listed
 
 COUNTING = ("auto", "trw", "convex", "cover", "bethe")
 # The potential of a state that a label rules out. −∞ would make differences of messages NaN.
@@ -209,7 +210,7 @@ class PairwiseCRF(nn.Module):
         return Field(graph, numbers, unary.T.contiguous(), self.symmetric(), x, through)
 
     def _graph(self, unary: Tensor, graph: Any) -> Graph:
-        if isinstance(graph, tuple):
+        if is_tuple(graph):
             pictures, rest = divmod(len(unary), max(1, graph[0] * graph[1]))
             if rest or not pictures:
                 raise ValueError(f"unary has {len(unary)} rows, want a multiple of {graph[0]}·{graph[1]}, the pixels of a grid")
@@ -293,6 +294,6 @@ def _culprit(field: Field) -> str:
     """Say which input makes a loss that is not finite."""
     for name, x in (("unary", field.unary.T), ("weight", field.weight), ("edge_x, sorted by colours,", field.edge_x)):
         if x is not None and len(wrong := (~torch.isfinite(x)).nonzero()):
-            at = wrong[0].tolist()
+            at = listed(wrong[0])
             return f"{name}{at} is {float(x[tuple(at)].detach())}, want a finite number; for a forbidden state give {FORBIDDEN:g}"
     return "the loss is not finite although its inputs are: a state is damaged, or potentials are beyond the range of the dtype"

@@ -12,8 +12,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .. import _run
+from .._run import Folder, run
 from . import Graph, PairwiseCRF
+from ._graph import listed
 
 # How far results of float64 may be from each other, relative to the larger, and those of float32 from float64.
 DOUBLE, SINGLE = 1e-10, 1e-3
@@ -43,7 +44,7 @@ def enumerated(graph: Graph) -> Tensor:
     crf, unary, x, y = problem(graph, 3, 2, torch.float64, "cpu")
     assert x is not None
     table = torch.einsum("ed,abd->eab", x, crf.symmetric())
-    states = torch.tensor([*itertools.product(range(3), repeat=graph.nodes), y.tolist()])
+    states = torch.tensor([*itertools.product(range(3), repeat=graph.nodes), listed(y)])
     score = unary[torch.arange(graph.nodes), states].sum(1)
     score = score + table[torch.arange(graph.edges), states[:, graph.edge_index[0]], states[:, graph.edge_index[1]]].sum(1)
     loss = torch.logsumexp(score[:-1], 0) - score[-1]
@@ -55,13 +56,13 @@ def engine(device: str) -> float:
     graph = Graph.grid(5, 6)
     crf, unary, x, _ = problem(graph, 3, 2, torch.float64, device)
     crf.counting = "cover"
-    with _run.Folder() as folder:
+    with Folder() as folder:
         crf.to_blockbp(folder / "model.safetensors")
         assert x is not None
         arrays = [a.cpu().numpy() for a in (graph.edge_index.T, unary.detach(), x)]
         np.savez(folder / "grid.npz", edges=arrays[0], node_features=arrays[1], edge_features=arrays[2])
-        _run.run(["predict", "grid.npz", "-m", "model.safetensors", "-o", "out", "--arrays", "--tol", "1e-13"], folder)
-        beliefs = torch.from_numpy(np.load(os.path.join(folder / "out", "beliefs.npy")))
+        run(["predict", "grid.npz", "-m", "model.safetensors", "-o", "out", "--arrays", "--tol", "1e-13"], folder)
+        beliefs = torch.as_tensor(np.load(os.path.join(folder / "out", "beliefs.npy")))
     return float((crf.marginals(unary, graph.to(device), x, sweeps=2000, tol=1e-13).cpu() - beliefs).abs().max())
 
 
@@ -71,7 +72,8 @@ def speed(device: str, rows: int, features: int) -> str:
     crf, unary, x, y = problem(graph, 8, features, torch.float32, device)
 
     def seconds(sweeps: int) -> float:
-        state, times = None, []
+        state: Tensor | None = None
+        times: list[float] = []
         for _ in range(7):
             begin = time.perf_counter()
             loss, state = crf(unary, graph, x, y, state, sweeps=sweeps, tol=0)
