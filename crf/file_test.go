@@ -161,7 +161,8 @@ func TestModelFileDamaged(t *testing.T) {
 		"huge schema":    {map[string]string{"schema": strings.Replace(string(schema), `"features":1`, `"features":1000000000000`, 1)}, []safetensors.Tensor{node, edge}, "shape"},
 		"missing tensor": {nil, []safetensors.Tensor{node}, `"edge.edge" is missing`},
 		"old and masked": {map[string]string{"schema": strings.Replace(string(schema), `"features":1`, `"features":1,"forbidden":[7]`, 1)}, []safetensors.Tensor{node, edge}, "forbidden[0] is state 7"},
-		"extra tensor":   {nil, []safetensors.Tensor{node, edge, safetensors.New("x", nil, []float64{1})}, `"x" belongs to no type`},
+		"extra tensor": {nil, []safetensors.Tensor{node, edge, safetensors.New("x", nil, []float64{1})},
+			`"x" belongs to no type`},
 		"wrong shape":    {nil, []safetensors.Tensor{safetensors.New("node.node", []int{1, 2}, []float64{0, 1}), edge}, "[1 2], the schema wants [2 1]"},
 		"counts":         {nil, []safetensors.Tensor{node, edge, counts, safetensors.New("counting.edge", []int{0}, []float64{})}, ""},
 		"half of counts": {nil, []safetensors.Tensor{node, edge, counts}, `"counting.edge" is missing`},
@@ -190,7 +191,8 @@ func TestModelFileDamaged(t *testing.T) {
 // TestModelFileOfOtherType: weights are in double precision.
 func TestModelFileOfOtherType(t *testing.T) {
 	var text bytes.Buffer
-	oracle.OK(t, safetensors.Write(&text, nil, []safetensors.Tensor{safetensors.New("node.node", []int{1, 1}, []float64{1})}))
+	oracle.OK(t, safetensors.Write(&text, nil, []safetensors.Tensor{safetensors.New("node.node", []int{1, 1},
+		[]float64{1})}))
 	raw := bytes.Replace(text.Bytes(), []byte("F64"), []byte("I64"), 1)
 	f := oracle.Must(safetensors.NewFile(bytes.NewReader(raw), int64(len(raw))))(t)
 	_, err := readWeights(f, &Schema{NodeTypes: []NodeType{{Name: "node", States: []string{"a"}, Features: 1}}})
@@ -211,7 +213,8 @@ func smallModels() map[string]*Model {
 		models[name] = m
 	}
 	models["with counting numbers"] = models["tied"].Clone()
-	models["with counting numbers"].NodeCounts, models["with counting numbers"].EdgeCounts = []float64{1, -0.5, 1e-300}, []float64{0.75, 2}
+	models["with counting numbers"].NodeCounts, models["with counting numbers"].EdgeCounts = []float64{1, -0.5, 1e-300},
+		[]float64{0.75, 2}
 	return models
 }
 

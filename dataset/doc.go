@@ -19,7 +19,7 @@
 //
 // # Image folders
 //
-// The nodes are the pixels, row by row, joined to 4 or 8 neighbours, or superpixels. The feature map is stretched
+// The nodes are the pixels, row by row, joined to 4 or 8 neighbours, or superpixels. The feature map is upsampled
 // over the picture, whatever its resolution, and interpolated bilinearly between the centres of its cells, with the
 // outermost cells' values beyond their centres (align_corners=False); a last column "bias" is one.
 //

@@ -8,14 +8,14 @@ import (
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/option"
-	"github.com/blockbp/blockbp/internal/stretch"
+	"github.com/blockbp/blockbp/internal/upsample"
 )
 
 // featureMap is a picture's unary features as a network gave them.
 type featureMap struct {
 	path              string
 	rows, cols, depth int
-	cells             stretch.Cells // stored ones, or the colours of the picture
+	cells             upsample.Cells // stored ones, or the colours of the picture
 }
 
 // parseMap reads an array [h, w, d], or [h, w] alone, of floating-point numbers, or bytes; float64 is rounded to single
@@ -65,7 +65,7 @@ type storedCells struct {
 	depth  int
 }
 
-// Read implements stretch.Cells.
+// Read implements upsample.Cells.
 func (s *storedCells) Read(dst []float32, cells []int32) {
 	defer runtime.KeepAlive(s.file)
 	h := s.header

@@ -109,8 +109,8 @@ func TestAdviceRuns(t *testing.T) {
 			[]string{".", "at", "cd", "nn", "nn-tl", "np-tl", "vbd"}},
 		{"ner_dataset.csv", ner, "ner_dataset.conll", [][]string{{"Thousands", "of"}, {",", "London"}},
 			[]string{"B-geo", "O"}},
-		{"hf.jsonl", `{"id": 1, "tokens": ["Ann", "sees"], "ner_tags": [7, 0]}` + "\n", "hf.conll", [][]string{{"Ann", "sees"}},
-			[]string{"0", "7"}},
+		{"hf.jsonl", `{"id": 1, "tokens": ["Ann", "sees"], "ner_tags": [7, 0]}` + "\n", "hf.conll", [][]string{{"Ann",
+			"sees"}}, []string{"0", "7"}},
 		{"latin.conll", "caf\xe9 N\nnoir A\n", "latin.utf8.conll", [][]string{{"café", "noir"}}, []string{"A", "N"}},
 	} {
 		folder := writeFiles(t, map[string]string{c.name: c.text})

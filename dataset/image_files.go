@@ -13,7 +13,7 @@ import (
 	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/option"
-	"github.com/blockbp/blockbp/internal/stretch"
+	"github.com/blockbp/blockbp/internal/upsample"
 )
 
 // superpixelsFolder has the maps of models that learned from some, and featuresFolder features, unless options name
@@ -32,8 +32,8 @@ type imageFolders struct {
 
 // imageData is what was read.
 type imageData struct {
-	image    ImageSource    // of no width until the picture was read
-	colours  stretch.Values // [pixels × 3] of 0 to 255
+	image    ImageSource     // of no width until the picture was read
+	colours  upsample.Values // [pixels × 3] of 0 to 255
 	features *featureMap
 	labels   *numberMap // nil: not read
 	regions  *regions   // nil: pixels are the nodes
@@ -42,7 +42,7 @@ type imageData struct {
 	allowed  int64             // memory, as Options.Memory
 
 	graph  *graph.Graph
-	pixels *stretch.Map // the features of pixels
+	pixels *upsample.Map // the features of pixels
 }
 
 // open opens what belongs to a picture: the first that is there of the files with one of some suffixes.

@@ -11,7 +11,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/option"
-	"github.com/blockbp/blockbp/internal/stretch"
+	"github.com/blockbp/blockbp/internal/upsample"
 )
 
 // imageLoader turns an image folder into a set.
@@ -73,7 +73,7 @@ func (l *imageLoader) checkDepths() {
 		}
 		l.compareNames()
 	} else {
-		_, colours := first.cells.(stretch.Values)
+		_, colours := first.cells.(upsample.Values)
 		if colours {
 			l.warn("there is no folder %s: the features of pixels are their colours",
 				filepath.Join(filepath.Dir(l.manifestPath), featuresFolder))
@@ -121,14 +121,14 @@ func (l *imageLoader) checkPixels() {
 		fmt.Sprintf("%.0f pixels and edges of %d pictures", pixels, len(l.images)), pixels*each, nil)
 }
 
-// joinPixels joins the pixels of each picture, or then its regions, and stretches the features over the pixels.
+// joinPixels joins the pixels of each picture, or then its regions, and upsamples the features over the pixels.
 // Pictures of the same size share one grid.
 func (l *imageLoader) joinPixels() {
 	grids, failures := map[[2]int]*graph.Graph{}, make([]error, len(l.images))
 	for i, d := range l.images {
 		m := d.features
-		d.pixels = stretch.New(m.cells, stretch.Size{Rows: m.rows, Cols: m.cols}, m.depth,
-			stretch.Size{Rows: d.image.Height, Cols: d.image.Width}, l.set.Recipe.Bias)
+		d.pixels = upsample.New(m.cells, upsample.Size{Rows: m.rows, Cols: m.cols}, m.depth,
+			upsample.Size{Rows: d.image.Height, Cols: d.image.Width}, l.set.Recipe.Bias)
 		size := [2]int{d.image.Height, d.image.Width}
 		if grids[size] == nil {
 			grids[size], failures[i] = graph.Grid(size[0], size[1], graph.GridOptions{Eight: l.set.Recipe.Neighbours == 8})

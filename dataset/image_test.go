@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/blockbp/blockbp/internal/oracle"
-	"github.com/blockbp/blockbp/internal/stretch"
+	"github.com/blockbp/blockbp/internal/upsample"
 )
 
 // picture returns a jpg of the given size.
@@ -313,8 +313,8 @@ func FuzzFeatureMap(f *testing.F) {
 			return
 		}
 		if m.rows*m.cols < 1<<16 && m.depth < 1<<16 {
-			pixels := stretch.New(m.cells, stretch.Size{Rows: m.rows, Cols: m.cols}, m.depth,
-				stretch.Size{Rows: 2, Cols: 3}, true)
+			pixels := upsample.New(m.cells, upsample.Size{Rows: m.rows, Cols: m.cols}, m.depth,
+				upsample.Size{Rows: 2, Cols: 3}, true)
 			for r := range pixels.Rows() {
 				pixels.Row(make([]float64, pixels.Dim()), r)
 			}
@@ -380,7 +380,8 @@ func TestFeatureMapTypes(t *testing.T) {
 // CamVid.
 func TestImagesByLinks(t *testing.T) {
 	there := writeFiles(t, someImages(t))
-	for _, names := range [][2]string{{"JPEGImages", "SegmentationClass"}, {"701_StillsRaw_full", "LabeledApproved_full"}} {
+	for _, names := range [][2]string{{"JPEGImages", "SegmentationClass"}, {"701_StillsRaw_full",
+		"LabeledApproved_full"}} {
 		here, names := t.TempDir(), strings.NewReplacer("images", names[0], "labels", names[1])
 		for _, e := range oracle.Must(os.ReadDir(there))(t) {
 			oracle.OK(t, os.Symlink(filepath.Join(there, e.Name()), filepath.Join(here, names.Replace(e.Name()))))

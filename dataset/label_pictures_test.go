@@ -58,7 +58,9 @@ var (
 )
 
 // camvid names colours, of which the labels need not have all. treeAndCar are the labels of two pictures by its states.
-var camvid = map[string]string{"label_colors.txt": "255 0 0\tCar\r\n0 0 0\tVoid\r\n0 0 255\tThe Sea\r\n0 255 0\tThe Tree\r\n"}
+var camvid = map[string]string{
+	"label_colors.txt": "255 0 0\tCar\r\n0 0 0\tVoid\r\n0 0 255\tThe Sea\r\n0 255 0\tThe Tree\r\n",
+}
 var treeAndCar, seen = []int32{1, 2, -1, -1, -1, -1, -1, -1}, []string{"The Sea", "The Tree", "Car"}
 
 // TestLabelPictures: masks of 0 and 255, colours, and what programs write of numbers are the labels that they show.
@@ -84,9 +86,12 @@ func TestLabelPictures(t *testing.T) {
 		"named voc":   {[]image.Image{painted(green, void, black), painted(black)}, map[string]string{ManifestName: `{"states": ["road", "tree"]}`}, []int32{1, -1, 0, 0, 0, 0, 0, 0}, []string{"road", "tree"}, "#000000 is road, #00ff00 is tree"},
 		"no void":     {[]image.Image{painted(green, void, black), painted(black)}, map[string]string{ManifestName: `{"states": ["road", "tree", "sand"]}`}, []int32{1, 2, 0, 0, 0, 0, 0, 0}, []string{"road", "tree", "sand"}, "#e0e0c0 is sand"},
 		"named void":  {[]image.Image{painted(green, red, black), painted(black)}, map[string]string{ManifestName: `{"states": ["?", "tree", "road"]}`}, []int32{0, 1, -1, -1, -1, -1, -1, -1}, []string{"tree", "road"}, "the colour #000000 hides labels"},
-		"camvid":      {[]image.Image{painted(green, red, black), painted(red)}, camvid, treeAndCar, seen, "#00ff00 is The Tree"},
-		"rgb greys":   {[]image.Image{painted(two(0), two(1), two(255), two(0)), greys()}, nil, []int32{0, 1, -1, 0, 0, 0, 0, 0}, []string{"0", "1"}, "hidden"},
-		"16 bits":     {[]image.Image{wide, greys(1)}, nil, []int32{2, -1, 0, 0, 0, 0, 0, 0}, []string{"0", "1", "2"}, "hidden"},
+		"camvid": {[]image.Image{painted(green, red, black), painted(red)}, camvid, treeAndCar, seen,
+			"#00ff00 is The Tree"},
+		"rgb greys": {[]image.Image{painted(two(0), two(1), two(255), two(0)), greys()}, nil,
+			[]int32{0, 1, -1, 0, 0, 0, 0, 0}, []string{"0", "1"}, "hidden"},
+		"16 bits": {[]image.Image{wide, greys(1)}, nil,
+			[]int32{2, -1, 0, 0, 0, 0, 0, 0}, []string{"0", "1", "2"}, "hidden"},
 	} {
 		set := mustOpen(t, writeFiles(t, labelFolder(t, c.more, c.labels...)), Options{})
 		if got := set.Instances[0].Samples()[0]; !slices.Equal(got, c.want) || !slices.Equal(set.Schema.NodeTypes[0].States, c.states) {
@@ -159,8 +164,10 @@ func TestLabelPicturesRefuse(t *testing.T) {
 		more   map[string]string
 		want   []string
 	}{
-		"many":        {[]image.Image{many}, square, []string{"a.png: the labels of all pictures have 256 colours, want one for each of at most 64 states", "NEAREST"}},
-		"soft":        {[]image.Image{soft}, square, []string{"a.png: the labels of all pictures are 44 greys from black to white; save", "g // 128"}},
+		"many": {[]image.Image{many}, square, []string{
+			"a.png: the labels of all pictures have 256 colours, want one for each of at most 64 states", "NEAREST"}},
+		"soft": {[]image.Image{soft}, square,
+			[]string{"a.png: the labels of all pictures are 44 greys from black to white; save", "g // 128"}},
 		"transparent": {[]image.Image{painted(black, color.RGBA{})}, nil, []string{"a.png:[0,1]: is transparent"}},
 		"objects":     {[]image.Image{wide}, nil, []string{"a.png:[0,1]: is 300, want a label of 0 to 254"}},
 		"names":       {[]image.Image{painted(black, red)}, map[string]string{ManifestName: `{"states": ["a", "b", "c"]}`}, []string{"have 2 colours, #000000, #ff0000, and 3 states are named"}},

@@ -27,10 +27,11 @@ func TestNetworks(t *testing.T) {
 		t.Errorf("states %v, score %v, want %v", n.Card, got, want)
 	}
 	for evidence, want := range map[string]string{
-		"1 1 2":        "",
-		"0":            "",
-		"1 1 7":        "x.evid:1: variable 1 has state 7, want 0 to 2",
-		"2\n1 0 1\n0 ": "x.evid:3: evidence is 5 words beginning with 2, want so many pairs of variable and state; of several samples give one",
+		"1 1 2": "",
+		"0":     "",
+		"1 1 7": "x.evid:1: variable 1 has state 7, want 0 to 2",
+		"2\n1 0 1\n0 ": "x.evid:3: evidence is 5 words beginning with 2, want so many pairs of " +
+			"variable and state; of several samples give one",
 	} {
 		file := path("x.evid", evidence)
 		states, err := ReadEvidence(file, n)

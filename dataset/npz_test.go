@@ -211,7 +211,8 @@ func TestNPZUntied(t *testing.T) {
 	}
 	if want := []string{
 		`2 of 6 labels are hidden (-1)`,
-		`state "0" of node type "node_0", state "0" of node type "node_1", state "1" of node type "node_1" never occur among the labels: ` + avoided,
+		`state "0" of node type "node_0", state "0" of node type "node_1", ` +
+			`state "1" of node type "node_1" never occur among the labels: ` + avoided,
 	}; len(set.Warnings) != 3 || !strings.Contains(set.Warnings[0], "do not use") || !slices.Equal(set.Warnings[1:], want) {
 		t.Errorf("warnings are %q", set.Warnings)
 	}

@@ -15,7 +15,7 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/internal/memory"
-	"github.com/blockbp/blockbp/internal/stretch"
+	"github.com/blockbp/blockbp/internal/upsample"
 )
 
 // decodedPixel is how many bytes decoding may take for a pixel: a progressive jpeg keeps
@@ -40,7 +40,7 @@ func decodePicture(path string, data []byte, allowed int64) (picture image.Image
 }
 
 // coloursOf returns red, green and blue of the pixels of a picture, of 0 to 255, in finer steps if it has them.
-func coloursOf(picture image.Image) stretch.Values {
+func coloursOf(picture image.Image) upsample.Values {
 	b := picture.Bounds()
 	flat, at := draw.RGBA64Image(image.NewRGBA(image.Rect(0, 0, b.Dx(), b.Dy()))), 0
 	switch picture.(type) {
@@ -48,7 +48,7 @@ func coloursOf(picture image.Image) stretch.Values {
 		flat = image.NewRGBA64(flat.Bounds())
 	}
 	draw.Draw(flat, flat.Bounds(), picture, b.Min, draw.Src)
-	values := make(stretch.Values, 3*b.Dx()*b.Dy())
+	values := make(upsample.Values, 3*b.Dx()*b.Dy())
 	for y := range b.Dy() {
 		for x := range b.Dx() {
 			c := flat.RGBA64At(x, y)

@@ -148,7 +148,8 @@ func TestDetect(t *testing.T) {
 	_, err := Open(t.Context(), nil, Options{})
 	wantError(t, err, "no data are given")
 	// The model says which of several kinds a folder is read as.
-	refuses(t, both, Options{Recipe: &Recipe{Kind: kindGraph, Sheets: &sheetRecipe{}}, Schema: &crf.Schema{}}, "schema: no node type")
+	refuses(t, both, Options{Recipe: &Recipe{Kind: kindGraph, Sheets: &sheetRecipe{}}, Schema: &crf.Schema{}},
+		"schema: no node type")
 	if _, err := Open(t.Context(), []string{filepath.Join(both, "none")}, Options{}); !os.IsNotExist(err) {
 		t.Errorf("error is %v, want the disk's", err)
 	}

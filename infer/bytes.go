@@ -133,7 +133,7 @@ func (p *Predictor) Bytes(in *crf.Instance) (float64, error) {
 		tables.pairs = distinct + min(all, distinct*float64(max(1, numbers.Classes)))
 	}
 	bytes := tables.propagation() + nodeBytes*z.nodes + edgeBytes*z.edges
-	if p.Settled > 0 { // beliefs of the sweep before, three numbers of every node, and its stretch
+	if p.Settled > 0 { // beliefs of the sweep before, three numbers of every node, and its segment
 		bytes += double * (z.states + 3.5*z.nodes)
 	}
 	if p.Exact { // how much of it is known when a plan is made

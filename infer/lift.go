@@ -84,7 +84,7 @@ func lift(ctx context.Context, p *mrf.Pairwise, numbers *counting.Numbers, limit
 	facts.Certified = false // the value is that of a fixed point
 	end := &fixedPoint{Result: Result{Method: Propagation, Counting: numbers, Outcome: o, Gap: math.NaN(),
 		Stationary: o.Converged && !facts.Convex, Classes: len(l.nodes)}}
-	end.LogZ, end.Bound = judge(facts, bp.Values{FreeEnergy: logZ}, o)
+	end.LogZ, end.Bound = valueAndBound(facts, bp.Values{FreeEnergy: logZ}, o)
 	for _, belief := range l.belief {
 		for x, b := range belief {
 			belief[x] = math.Exp(b)

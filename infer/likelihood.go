@@ -137,7 +137,7 @@ func (p *Predictor) logZ(
 	if err != nil {
 		return 0, counting.None, err
 	}
-	value, bound := judge(facts, values, newOutcome(r.outcome))
+	value, bound := valueAndBound(facts, values, newOutcome(r.outcome))
 	if independent(r.net) {
 		bound = counting.Exact
 	}

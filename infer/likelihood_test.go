@@ -58,7 +58,8 @@ func TestLikelihood(t *testing.T) {
 		{loopy, square, trw, false, Limits{}, false}, {loopy, square, nil, true, Limits{}, true},
 	}
 	for _, in := range trees {
-		setups = append(setups, setup{model, in, bethe, true, Limits{}, false}, setup{model, in.WithoutEdges(), convex, true, Limits{}, false})
+		setups = append(setups, setup{model, in, bethe, true, Limits{}, false}, setup{model, in.WithoutEdges(), convex,
+			true, Limits{}, false})
 	}
 	for n, test := range setups {
 		nodes := test.in.Graph.NumNodes()

@@ -62,7 +62,7 @@ func propagate(
 	}
 	r.Outcome, r.Gap = newOutcome(outcome), math.NaN()
 	r.Stationary = outcome.Converged && !counting.Facts.Convex
-	r.LogZ, r.Bound = judge(counting.Facts, values, r.Outcome)
+	r.LogZ, r.Bound = valueAndBound(counting.Facts, values, r.Outcome)
 	if counting.Facts.Certified {
 		r.Gap = r.LogZ - values.Primal
 	}
@@ -76,9 +76,9 @@ func propagate(
 	return r, nil
 }
 
-// judge returns what a log-partition function is taken to be, and how it compares with the truth:
+// valueAndBound returns what a log-partition function is taken to be, and how it compares with the truth:
 // the dual value, which bounds at any messages, or that of a fixed point.
-func judge(facts counting.Facts, v bp.Values, outcome Outcome) (logZ float64, bound counting.Bound) {
+func valueAndBound(facts counting.Facts, v bp.Values, outcome Outcome) (logZ float64, bound counting.Bound) {
 	bound = facts.Bound
 	if facts.Certified {
 		if bound == counting.Exact && !outcome.Converged {

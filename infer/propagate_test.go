@@ -86,20 +86,23 @@ func TestInferenceErrors(t *testing.T) {
 	}
 	p.Node[3] = math.NaN()
 	var numerical *bp.NumericalError
-	if _, err := beliefPropagation(context.Background(), p, counting.Convex(g), Limits{}); !errors.As(err, &numerical) || numerical.Node != 1 {
+	if _, err := beliefPropagation(context.Background(), p, counting.Convex(g), Limits{}); !errors.As(err, &numerical) ||
+		numerical.Node != 1 {
 		t.Errorf("error %v, want one that names node 1", err)
 	}
 	impossible := &mrf.Pairwise{
 		Graph: must(gen.Chain(2)), Card: []int32{2, 2}, NodeAt: []int{0, 2, 4}, EdgeAt: []int{0, 4},
 		Node: []float64{0, math.Inf(-1), 0, math.Inf(-1)}, Edge: []float64{math.Inf(-1), 0, 0, 0},
 	}
-	if _, err := beliefPropagation(context.Background(), impossible, counting.Bethe(impossible.Graph), Limits{}); !errors.As(err, &numerical) || !strings.Contains(err.Error(), "partition function is zero") {
+	if _, err := beliefPropagation(context.Background(), impossible, counting.Bethe(impossible.Graph),
+		Limits{}); !errors.As(err, &numerical) || !strings.Contains(err.Error(), "partition function is zero") {
 		t.Errorf("error %v", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	p.Node[3] = 0
-	if r, err := beliefPropagation(ctx, p, counting.Bethe(g), Limits{}); err != nil || r.Outcome.Converged || r.Bound != counting.Upper {
+	if r, err := beliefPropagation(ctx, p, counting.Bethe(g), Limits{}); err != nil || r.Outcome.Converged ||
+		r.Bound != counting.Upper {
 		t.Errorf("cancelled: %+v, %v", r, err)
 	}
 }

@@ -179,7 +179,8 @@ func TestSamplesAreReproducible(t *testing.T) {
 		one := must(Sample(context.Background(), p.Network(), settings))
 		for _, threads := range []int{2, 8} {
 			settings.Threads = threads
-			if other := must(Sample(context.Background(), p.Network(), settings)); !equal(one.drawn, other.drawn) || !slices.Equal(one.Chain, other.Chain) {
+			if other := must(Sample(context.Background(), p.Network(), settings)); !equal(one.drawn, other.drawn) ||
+				!slices.Equal(one.Chain, other.Chain) {
 				t.Errorf("%s: other draws with %d threads", name, threads)
 			}
 		}

@@ -239,7 +239,7 @@ func (l *learner) endCheck() (done bool, err error) {
 // beginAt takes the exact values at the initial weights.
 func (l *learner) beginAt() error {
 	l.progress.FirstResidual = l.progress.Pass.Residual
-	if err := l.course.beginAt(); err != nil {
+	if err := l.trainingRun.beginAt(); err != nil {
 		return err
 	}
 	l.refreshed()

@@ -128,10 +128,10 @@ func (d *descent) begin(theta, start []float64, value float64, fromVisits bool) 
 	}
 }
 
-// judge decides, after a pass at theta that gave value and gradient, whether theta is
+// acceptOrShrink decides, after a pass at theta that gave value and gradient, whether theta is
 // accepted. Otherwise it moves theta along the line, which is what moved reports, or leaves it where another pass may
 // tell. gap is how far above the objective value is at most, where it is a bound of it.
-func (d *descent) judge(theta, gradient []float64, value, gap float64) (accepted, moved bool) {
+func (d *descent) acceptOrShrink(theta, gradient []float64, value, gap float64) (accepted, moved bool) {
 	fell, rounding := d.lastValue-value, meritRounding*(1+math.Abs(value))
 	lacks := value - d.value - enoughFall*d.alpha*d.slope
 	d.lastValue, d.fell = value, fell
@@ -139,7 +139,7 @@ func (d *descent) judge(theta, gradient []float64, value, gap float64) (accepted
 	undecided, finite := false, max(math.Abs(value), d.run.progress.GradientNorm) <= math.MaxFloat64
 	switch {
 	case d.alpha > 0 && d.movesMessages && d.dampsSteps():
-		return d.judgeDamped(theta, gradient, value, rounding)
+		return d.acceptOrDamp(theta, gradient, value, rounding)
 	case !finite:
 		undecided = d.alpha == 0
 	case !d.run.bounded:
@@ -193,8 +193,8 @@ func (d *descent) trusts(gradient []float64, value, lacks, fell, rounding float6
 	return accepted, d.alpha == 0
 }
 
-// judgeDamped accepts a damped step by what it gained of what it promised, and adjusts the damping (Nielsen 1999).
-func (d *descent) judgeDamped(theta, gradient []float64, value, rounding float64) (accepted, moved bool) {
+// acceptOrDamp accepts a damped step by what it gained of what it promised, and adjusts the damping (Nielsen 1999).
+func (d *descent) acceptOrDamp(theta, gradient []float64, value, rounding float64) (accepted, moved bool) {
 	gain := d.value - value
 	ratio := gain / (-d.slope / 2)
 	if math.Abs(gain) <= rounding { // F tells no more, but the slope does

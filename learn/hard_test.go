@@ -80,7 +80,7 @@ func TestLimitInJointDescent(t *testing.T) {
 
 // TestLimitWhereMessagesCrawl: F never rises from one accepted point to the next, however little messages
 // have followed. A run that a limit ends, between them or where messages have been led away, has no model
-// of a larger objective than the smallest F of its course.
+// of a larger objective than the smallest F of its trainingRun.
 func TestLimitWhereMessagesCrawl(t *testing.T) {
 	oracle.Long(t)
 	p := regions(2, 40, 40, 4, 1e-7*40*40, 0.01, 30)

@@ -21,7 +21,7 @@ import (
 
 // learner is a run in progress.
 type learner struct {
-	course
+	trainingRun
 	unitSet
 	blocks  int     // D
 	samples float64 // N of (8): the sum of the samples' weights
@@ -102,7 +102,7 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 		return nil, err
 	}
 	p = p.joined(s)
-	l := &learner{course: planCourse(p, s), samples: instances.TotalWeight(p.given().Data)}
+	l := &learner{trainingRun: planTrainingRun(p, s), samples: instances.TotalWeight(p.given().Data)}
 	var err error
 	if l.units, err = buildUnits(p, s, l.samples); err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func (l *learner) allocate() (err error) {
 	if err := l.makeSpace(); err != nil {
 		return err
 	}
-	l.course.allocate()
+	l.trainingRun.allocate()
 	l.makeRoom()
 	l.splitOf = make([]float64, l.splitRoom())
 	l.makeWorkers()

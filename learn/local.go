@@ -19,10 +19,10 @@ import (
 // price of one pass over the data, without messages. So there are no blocks, nothing is stale, and no check is
 // needed. An iteration is one step of the weights; a pass is one evaluation of objective and gradient.
 type localLearner struct {
-	course    // with the weights θ of the last iteration
-	objective local.Objective
-	steps     *lbfgs.Minimiser // of the same weights
-	rounding  float64          // gradient norm below which there is nothing but rounding
+	trainingRun // with the weights θ of the last iteration
+	objective   local.Objective
+	steps       *lbfgs.Minimiser // of the same weights
+	rounding    float64          // gradient norm below which there is nothing but rounding
 }
 
 func fitLocal(ctx context.Context, p *Problem, s *Settings, began time.Time) (*Result, error) {
@@ -61,7 +61,7 @@ func planLocal(p *Problem, s *Settings) (l *localLearner, err error) {
 		return nil, err
 	}
 	p = p.joined(s)
-	l = &localLearner{course: planCourse(p, s), objective: local.Objective{
+	l = &localLearner{trainingRun: planTrainingRun(p, s), objective: local.Objective{
 		Kind: local.Kind(s.Method), Model: p.Model, Data: p.Data, ClassWeights: p.ClassWeights, L2: p.L2,
 		Counting: p.Counting, Sweeps: s.InnerSweeps, Statistics: p.Statistics, Total: instances.TotalWeight(p.given().Data),
 	}}
@@ -70,7 +70,7 @@ func planLocal(p *Problem, s *Settings) (l *localLearner, err error) {
 
 // allocate takes the memory of the run.
 func (l *localLearner) allocate() {
-	l.course.allocate()
+	l.trainingRun.allocate()
 	l.steps = lbfgs.NewMinimiser(&l.objective, l.model.Weights)
 	sums := instances.Labels{Model: l.model, Data: instances.FewSamples(l.problem.Data), Total: l.objective.Total,
 		ClassWeights: l.problem.ClassWeights, Adder: instances.Adder{Each: parallel.Serially},
@@ -139,7 +139,7 @@ func (l *localLearner) run(ctx context.Context, started time.Time) (*Result, err
 			l.countPromise(l.steps.Promised)
 		}
 		event := l.event(step)
-		if err := l.course.evaluate(&event); err != nil {
+		if err := l.trainingRun.evaluate(&event); err != nil {
 			return nil, err
 		}
 		clock()

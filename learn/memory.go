@@ -84,7 +84,7 @@ func (l *learner) memory() *Memory {
 			Reason: fmt.Sprintf(reason, values...)})
 	}
 	// Statistics of labels and beliefs, two gradients, and labels that complete others, with sizes for a moment.
-	m.addVectors(&l.course, 4+2*oneIf(!l.ownReference()))
+	m.addVectors(&l.trainingRun, 4+2*oneIf(!l.ownReference()))
 	l.ruleMemory(m, &c)
 	const ofStates = "8 bytes for each state of every node and of both ends of every edge, in %d inferences"
 	keep("messages and beliefs", doubleBytes*c.messages, ofStates, len(l.units))
@@ -224,7 +224,7 @@ func (l *learner) hessianMemory(m *Memory) {
 // memory forecasts a run on an objective without messages.
 func (l *localLearner) memory() *Memory {
 	m, p, s, together := &Memory{}, l.problem, l.settings, l.objective.Together()
-	m.addVectors(&l.course, 5+together) // two weights and gradients, a direction, and gradients of instances
+	m.addVectors(&l.trainingRun, 5+together) // two weights and gradients, a direction, and gradients of instances
 	m.addPairs(float64(l.model.Layout.Size), min(s.MaxPasses, s.mostIterations()))
 	scratch, lists := 0.0, 0.0
 	seen := map[*graph.Graph]bool{}
@@ -244,7 +244,7 @@ func (l *localLearner) memory() *Memory {
 }
 
 // addVectors adds vectors of weights, with those of the model and the best ones.
-func (m *Memory) addVectors(c *course, vectors int) {
+func (m *Memory) addVectors(c *trainingRun, vectors int) {
 	vectors += 1 + oneIf(c.settings.EarlyStop != nil) + 2*oneIf(c.settings.unlabelled != nil) // those of the start, twice
 	size := float64(c.model.Layout.Size)
 	m.Add("vectors of weights", float64(vectors)*doubleBytes*size, "%d × %.0f weights × 8 bytes", vectors, size)

@@ -176,7 +176,7 @@ func (l *learner) descends() bool { return l.auto != nil && l.auto.descent.began
 // not. It claims convergence, or starts the check of a claim.
 func (l *learner) descend(report *visitReport) (done bool, err error) {
 	p := &l.progress
-	accepted, moved := l.auto.descent.judge(l.model.Weights, l.gradient, p.Upper, p.Pass.Gap)
+	accepted, moved := l.auto.descent.acceptOrShrink(l.model.Weights, l.gradient, p.Upper, p.Pass.Gap)
 	if accepted {
 		p.Accepted = p.Pass
 	}
@@ -216,7 +216,7 @@ func (l *learner) notePromise(size float64) {
 }
 
 // countPromise is notePromise for one step.
-func (c *course) countPromise(promise float64) {
+func (c *trainingRun) countPromise(promise float64) {
 	p := &c.progress
 	enough, most := c.settings.enoughPromised(p), max(p.Promised, promise)
 	switch {

@@ -166,7 +166,7 @@ type trait struct{ name, is string }
 
 // traits are what a run works on, which are given, and how. A state is of use to no other run, which could not go on
 // to the same bytes. What only one of two runs has, as the seed of an order, is nothing that they differ in.
-func (c *course) traits(of []trait) []trait {
+func (c *trainingRun) traits(of []trait) []trait {
 	s := c.settings
 	all := append([]trait{
 		{"method", string(s.Method)}, {"step", s.stepName()}, {"order", s.order()},
@@ -184,7 +184,7 @@ func (c *course) traits(of []trait) []trait {
 }
 
 // sameRun refuses a state of another run.
-func (c *course) sameRun(in *runstate.Saved, of []trait) error {
+func (c *trainingRun) sameRun(in *runstate.Saved, of []trait) error {
 	for _, t := range c.traits(of) {
 		if was, ok := in.Run[t.name]; ok && was != t.is {
 			return runstate.Errorf("it was written with %s %s, this run has %s; use the same, or start a new run",

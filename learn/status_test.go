@@ -372,7 +372,8 @@ func TestValidate(t *testing.T) {
 		{"Problem.Data has at least one instance", func(p *Problem, _ *Settings) { p.Data = nil }},
 		{"0 ≤ L2 < ∞, got -1", func(p *Problem, _ *Settings) { p.L2 = -1 }},
 		{"0 ≤ L2 < ∞, got NaN", func(p *Problem, _ *Settings) { p.L2 = math.NaN() }},
-		{`Method is one of ["auto" "bbpl" "inner-dual" "full" "exact" "composite" "pseudo" "piecewise" "truncated"], got "sgd"`,
+		{`Method is one of ["auto" "bbpl" "inner-dual" "full" "exact" "composite" "pseudo" "piecewise" ` +
+			`"truncated"], got "sgd"`,
 			func(_ *Problem, s *Settings) { s.Method = "sgd" }},
 		{"ClassWeights for 1 node types, got 2", func(p *Problem, s *Settings) { s.Method, p.ClassWeights = Pseudo, make([][]float64, 2) }},
 		{"ClassWeights[0] for 3 states, got 1", func(p *Problem, s *Settings) { s.Method, p.ClassWeights = Pseudo, [][]float64{{1}} }},

@@ -128,7 +128,7 @@ func TestSymmetricHessian(t *testing.T) {
 	}
 }
 
-// TestTurnedEdges: with edges turned round every method takes the same course.
+// TestTurnedEdges: with edges turned round every method takes the same trainingRun.
 func TestTurnedEdges(t *testing.T) {
 	for name, p := range symmetricProblems(t) {
 		turned := p.turned(t, half)

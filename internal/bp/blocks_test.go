@@ -261,7 +261,8 @@ func TestEmptyBlocks(t *testing.T) {
 	for _, n := range []int{1, 4} {
 		g := legal(graph.FromEdges(n, nil, nil))
 		p := oracle.RandomPairwise(source(1), g, randomCards(source(2), n, 1, 3), 1, 0)
-		for _, c := range []*counting.Numbers{counting.Convex(g), counting.Bethe(g), legal(counting.SampledTreeReweighted(g, 1))} {
+		for _, c := range []*counting.Numbers{counting.Convex(g), counting.Bethe(g), legal(counting.SampledTreeReweighted(g,
+			1))} {
 			compareWithOracle(t, c.Name, p, c)
 		}
 	}

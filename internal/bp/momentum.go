@@ -63,7 +63,7 @@ func (l *last) fit(net *Net) {
 	l.messages, l.beliefs = numeric.Resize(l.messages, net.numMessages), numeric.Resize(l.beliefs, net.numBeliefs)
 }
 
-// extrapolate makes y of x in a stretch of messages, and in one of beliefs.
+// extrapolate makes y of x in a segment of messages, and in one of beliefs.
 func (l *last) extrapolate(st *State, message, messages, belief, beliefs int, beta float64) {
 	simd.Extrapolate(st.LogMessage[message:messages], l.messages[message:], beta)
 	simd.Extrapolate(st.LogBelief[belief:beliefs], l.beliefs[belief:], beta)

@@ -85,7 +85,8 @@ func TestNoProx(t *testing.T) {
 	for _, x := range []struct {
 		g *graph.Graph
 		c *counting.Numbers
-	}{{grid, counting.Convex(grid)}, {grid, edgeCover(grid)}, {grid, counting.Bethe(grid)}, {tree, counting.Bethe(tree)}, {tree, legal(counting.SampledTreeReweighted(tree, 1))}} {
+	}{{grid, counting.Convex(grid)}, {grid, edgeCover(grid)}, {grid, counting.Bethe(grid)}, {tree, counting.Bethe(tree)},
+		{tree, legal(counting.SampledTreeReweighted(tree, 1))}} {
 		if h := proximal(x.g, x.c); h != nil {
 			t.Errorf("%s: nodes have a prox: %v", x.c.Name, h)
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/blockbp/blockbp/internal/partition"
 )
 
-// Sweeps one after another need not wait for each other's end: a sweep may update a stretch of nodes
+// Sweeps one after another need not wait for each other's end: a sweep may update a segment of nodes
 // as soon as the one before is through with all that it reads. So several run over a large network
 // like waves behind each other, all at the same distance, and take a step together: on threads of their
 // own where there are some, and on one thread while the caches still have what the wave before has
@@ -18,23 +18,23 @@ const (
 	// are made before anybody looks whether the first was enough, and pictures take about ten.
 	waves = 4
 	// ManyNodes is from how many nodes on that is done: in a picture a wave follows the one before two
-	// stretches behind, so that fewer leave nothing to do at once.
+	// segments behind, so that fewer leave nothing to do at once.
 	ManyNodes = 4 * waves * partition.WindowNodes
 )
 
 // wavefront is some sweeps that are made at once.
 type wavefront struct {
-	net       *Net
-	block     *partition.Block
-	stretches []stretch
-	distance  int // in stretches, between two waves
-	waves     [waves]wave
+	net      *Net
+	block    *partition.Block
+	segments []segment
+	distance int // in segments, between two waves
+	waves    [waves]wave
 }
 
-// stretch is some nodes of the block that follow each other.
-type stretch struct {
+// segment is some nodes of the block that follow each other.
+type segment struct {
 	first, end int // of the block's runs
-	// messages and beliefs are where those end that its updates read, or those of a stretch before:
+	// messages and beliefs are where those end that its updates read, or those of a segment before:
 	// so far momentum moves them on.
 	messages, beliefs int
 }
@@ -48,23 +48,23 @@ type wave struct {
 	err               error
 }
 
-// planWavefront finds the stretches of a block. It reports false where there are too few.
+// planWavefront finds the segments of a block. It reports false where there are too few.
 func (w *Workspace) planWavefront(net *Net, block *partition.Block) bool {
 	f := &w.wavefront
-	const size = partition.WindowNodes // of a stretch: runs are formed within windows
+	const size = partition.WindowNodes // of a segment: runs are formed within windows
 	if len(block.Nodes) < ManyNodes {
 		return false
 	}
 	if f.net == net && f.block == block {
 		return true
 	}
-	f.net, f.block, f.stretches, f.distance = net, block, f.stretches[:0], 0
-	of := make([]int, net.Graph.NumNodes()) // the stretch of a node of the block; 0 of others, which no sweep changes
+	f.net, f.block, f.segments, f.distance = net, block, f.segments[:0], 0
+	of := make([]int, net.Graph.NumNodes()) // the segment of a node of the block; 0 of others, which no sweep changes
 	for p, s := range block.Nodes {
 		of[s] = p / size
 	}
-	var t stretch
-	edge, node, last := int32(0), int32(0), 0 // what is read so far, and the last stretch that reads it, too
+	var t segment
+	edge, node, last := int32(0), int32(0), 0 // what is read so far, and the last segment that reads it, too
 	for lo := 0; lo < len(block.Nodes); lo += size {
 		hi := min(lo+size, len(block.Nodes))
 		edges, nodes := edge, node
@@ -92,8 +92,8 @@ func (w *Workspace) planWavefront(net *Net, block *partition.Block) bool {
 		}
 		for t.first = t.end; int(block.Runs[t.end]) < hi; t.end++ {
 		}
-		f.distance = max(f.distance, last+1-len(f.stretches))
-		f.stretches = append(f.stretches, t)
+		f.distance = max(f.distance, last+1-len(f.segments))
+		f.segments = append(f.segments, t)
 	}
 	return true
 }
@@ -117,11 +117,11 @@ func (w *Workspace) sweepTogether(
 	}
 	step := 0
 	advance := func(i int) {
-		if k := step - i*f.distance; k >= 0 && k < len(f.stretches) && f.waves[i].err == nil {
-			w.advance(net, st, &f.waves[i], f.stretches[k], y.damping)
+		if k := step - i*f.distance; k >= 0 && k < len(f.segments) && f.waves[i].err == nil {
+			w.advance(net, st, &f.waves[i], f.segments[k], y.damping)
 		}
 	}
-	for ; step < len(f.stretches)+(n-1)*f.distance; step++ {
+	for ; step < len(f.segments)+(n-1)*f.distance; step++ {
 		_ = parallel.Each(context.Background(), n, max(1, w.Threads), advance)
 	}
 	for i := range n {
@@ -132,9 +132,9 @@ func (w *Workspace) sweepTogether(
 	return f.waves[0].residual, f.waves[n-1].residual, nil
 }
 
-// advance takes a wave over a stretch. After an error it stays where it is, and those behind it are
+// advance takes a wave over a upsample. After an error it stays where it is, and those behind it are
 // of no use.
-func (w *Workspace) advance(net *Net, st *State, v *wave, over stretch, damping float64) {
+func (w *Workspace) advance(net *Net, st *State, v *wave, over segment, damping float64) {
 	w.last.extrapolate(st, v.messages, over.messages, v.beliefs, over.beliefs, v.momentum)
 	v.messages, v.beliefs = over.messages, over.beliefs
 	block := w.wavefront.block

@@ -193,7 +193,8 @@ func TestLocalMethods(t *testing.T) {
 	oracle.Long(t)
 	t.Parallel()
 	folder := t.TempDir()
-	for method, kind := range map[string]string{"exact": "likelihood", "composite": "composite_likelihood", "pseudo": "pseudo_likelihood", "piecewise": "piecewise", "bbpl": "variational"} {
+	for method, kind := range map[string]string{"exact": "likelihood", "composite": "composite_likelihood",
+		"pseudo": "pseudo_likelihood", "piecewise": "piecewise", "bbpl": "variational"} {
 		dir := filepath.Join(folder, method)
 		o := mustRun(t, "train", gridData(t), "-o", dir, "--method", method, "--eval", "self="+gridData(t), "--json")
 		r := o.object(t, "objective_kind", "status", "convex", "checked", "passes")

@@ -301,7 +301,8 @@ func TestNoLibrary(t *testing.T) {
 	}
 	if runtime.GOOS == "linux" {
 		t.Setenv(Variable, "libc.so.6")
-		if _, err := Join(Launch{By: "MPICH", Rank: 0, Size: 2}, 0); !errors.Is(err, ErrNoLibrary) || !strings.Contains(err.Error(), "libc.so.6 has no MPI_Init_thread") {
+		if _, err := Join(Launch{By: "MPICH", Rank: 0, Size: 2}, 0); !errors.Is(err, ErrNoLibrary) ||
+			!strings.Contains(err.Error(), "libc.so.6 has no MPI_Init_thread") {
 			t.Errorf("the error is %v", err)
 		}
 	}

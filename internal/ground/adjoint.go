@@ -4,17 +4,17 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/simd"
-	"github.com/blockbp/blockbp/internal/stretch"
+	"github.com/blockbp/blockbp/internal/upsample"
 )
 
 // Adjoint adds beliefs, multiplied by features, to gradients: M τ, the adjoint of grounding. It carries the scratch
 // that this needs; one per goroutine. The zero value is ready.
 //
-// Beliefs of nodes whose features are stretched over pixels are held back, until Release adds all of them at once.
+// Beliefs of nodes whose features are upsampled over pixels are held back, until Release adds all of them at once.
 type Adjoint struct {
 	scratch   scratch
-	indicator []float64       // [rows of a batch*states] of one state each
-	held      []stretch.Patch // [node types] beliefs at the cells of stretched features
+	indicator []float64        // [rows of a batch*states] of one state each
+	held      []upsample.Patch // [node types] beliefs at the cells of upsampled features
 }
 
 // AddNodes adds f_s ⊗ belief of at most RowsPerBatch nodes of one type to the places of their weights in gradient, laid

@@ -4,7 +4,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/simd"
-	"github.com/blockbp/blockbp/internal/stretch"
+	"github.com/blockbp/blockbp/internal/upsample"
 )
 
 // matrix is the features of one type, as they are kept.
@@ -19,7 +19,7 @@ type scratch struct {
 	next   [RowsPerBatch]int32 // of the batch to come
 	double []float64           // rows of features
 	cells  []float32           // of a map
-	patch  stretch.Patch       // potentials at cells
+	patch  upsample.Patch      // potentials at cells
 }
 
 // Tables returns how many distinct potential tables the rows of f can have, or 0 where every row has its own.

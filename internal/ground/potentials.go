@@ -43,7 +43,7 @@ type Room struct {
 	NumTables      float64
 	Shared         bool    // some edges may share tables
 	Features       float64 // of the elements with the most dense ones
-	Cells          float64 // of the largest map that is stretched
+	Cells          float64 // of the largest map that is upsampled
 	CellValues     float64 // potentials of the cells that the block's nodes lie on
 }
 
@@ -121,7 +121,7 @@ func (r Room) Max(o Room) Room {
 	}
 }
 
-// Bytes returns about what the potentials take. Those of cells of a map that is stretched are there twice, in slices
+// Bytes returns about what the potentials take. Those of cells of a map that is upsampled are there twice, in slices
 // that grow by a quarter.
 func (r Room) Bytes() float64 {
 	const double, place, ofCells = 8, 20, 2 * 1.25
@@ -239,7 +239,7 @@ func (pot *Potentials) addTable(at int) {
 func (pot *Potentials) multiply(dst []float64, m *crf.Model, span *crf.Span, f *matrix, rows []int32) {
 	k := span.States
 	if pixels := f.pixels(); pixels != nil {
-		multiplyStretched(pixels, dst, copyOf(span, m.Weights, 0), rows, &pot.scratch)
+		multiplyUpsampled(pixels, dst, copyOf(span, m.Weights, 0), rows, &pot.scratch)
 		return
 	}
 	if f.dense() && !span.Untied {

@@ -10,7 +10,7 @@ import (
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/partition"
-	"github.com/blockbp/blockbp/internal/stretch"
+	"github.com/blockbp/blockbp/internal/upsample"
 )
 
 // world is a random model and instance with types of every kind, and the same
@@ -34,10 +34,10 @@ const (
 	formBins
 	formSparse
 	formCoded
-	formStretched
+	formUpsampled
 )
 
-var allForms = []form{formConstant, formDense, formDense32, formBins, formSparse, formCoded, formStretched}
+var allForms = []form{formConstant, formDense, formDense32, formBins, formSparse, formCoded, formUpsampled}
 
 // drawFeatures returns rows × dim features in the given form, and as a matrix.
 func drawFeatures(t testing.TB, rng *rand.Rand, f form, rows, dim int) (crf.Features, [][]float64) {
@@ -90,9 +90,9 @@ func drawFeatures(t testing.TB, rng *rand.Rand, f form, rows, dim int) (crf.Feat
 			copy(matrix[r], book[int(of[r])*dim:])
 		}
 		features, err = crf.Coded(of, book, dim)
-	case formStretched:
-		of, over := stretch.Size{Rows: 3, Cols: 4}, stretch.Size{Rows: 5, Cols: 9}
-		values := make(stretch.Values, of.Count()*(dim-1))
+	case formUpsampled:
+		of, over := upsample.Size{Rows: 3, Cols: 4}, upsample.Size{Rows: 5, Cols: 9}
+		values := make(upsample.Values, of.Count()*(dim-1))
 		for i := range values {
 			values[i] = float32(rng.NormFloat64())
 		}
@@ -100,7 +100,7 @@ func drawFeatures(t testing.TB, rng *rand.Rand, f form, rows, dim int) (crf.Feat
 		for r := range pixels {
 			pixels[r] = int32(rng.IntN(over.Count()))
 		}
-		features = crf.Compute(stretch.New(values, of, dim-1, over, true).Pick(pixels))
+		features = crf.Compute(upsample.New(values, of, dim-1, over, true).Pick(pixels))
 		for r := range matrix {
 			features.Row(matrix[r], r)
 		}

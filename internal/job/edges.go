@@ -119,8 +119,8 @@ func justified(in *crf.Instance) edgeRule {
 	return edgeRule{edgesBalanced, 1, rounded(min(mostPower, mostOdds/meanCoupling(in)))}
 }
 
-// knownNeighbours counts the edges between two labels of one type, and those of them whose labels are alike. They differ
-// where these are fewer than labels at random have, by two standard errors.
+// knownNeighbours counts the edges between two labels of one type, and those of them whose labels are alike. They
+// differ where these are fewer than labels at random have, by two standard errors.
 func knownNeighbours(in *crf.Instance) (alike, pairs int, differ bool) {
 	labels, counts, known, same := in.Samples()[0], map[[2]int32]int{}, 0, 0
 	for s, y := range labels {

@@ -123,7 +123,7 @@ func TestFewLabelsResumed(t *testing.T) {
 	}
 }
 
-// TestKnownNeighboursDiffer: where labels that are known beside each other say so, few labels make neighbours different.
+// TestKnownNeighboursDiffer: where known labels beside each other say so, few labels make neighbours different.
 func TestKnownNeighboursDiffer(t *testing.T) {
 	sides := network{states: 2, labels: make([]int32, 24)} // guests of one side meet all hosts but one of the other
 	for s := range int32(24) {

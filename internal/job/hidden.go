@@ -46,7 +46,8 @@ func (p *Prepared) openEdges() string {
 	case !few || !bare || !p.mostHidden() || !p.made(edgesBalanced):
 		return ""
 	}
-	chosen, are := Candidate{Edges: justified(p.Problem.Data[0])}, "alike, as far as degrees and the number of states justify"
+	chosen := Candidate{Edges: justified(p.Problem.Data[0])}
+	are := "alike, as far as degrees and the number of states justify"
 	if alike, pairs, differ := knownNeighbours(p.Problem.Data[0]); differ {
 		chosen.Edges = edgeRule{name: edgesBalanced, strength: -1}
 		are = fmt.Sprintf("different, as of %d pairs that are known %d are alike", pairs, alike)
@@ -56,8 +57,8 @@ func (p *Prepared) openEdges() string {
 		p.Problem.L2 = p.Options.l2(sampleCount(p.Problem.Data))
 	}
 	p.Options.Edges = chosen.Edges.String()
-	return fmt.Sprintf("few labels: %d are too few to choose by, neighbours are taken to be %s, and classes to be equally "+
-		"frequent: %s", len(knownLabels(p.Problem.Data[0])), are, chosen)
+	return fmt.Sprintf("few labels: %d are too few to choose by, neighbours are taken to be %s, and classes to be "+
+		"equally frequent: %s", len(knownLabels(p.Problem.Data[0])), are, chosen)
 }
 
 // made reports whether a rule could make weights of edges.

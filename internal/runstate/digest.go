@@ -9,7 +9,7 @@ import (
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/partition"
-	"github.com/blockbp/blockbp/internal/stretch"
+	"github.com/blockbp/blockbp/internal/upsample"
 )
 
 // Digest is a sum over a sequence of numbers: another sequence has another one, but for a chance of 2⁻⁶⁴.
@@ -102,10 +102,10 @@ func (d *Digest) addSchema(s *crf.Schema) {
 }
 
 // addFeatures adds all entries: bins and sparse ones as they are kept, since a row can be much longer, and of a map
-// that is stretched its cells, which stand for the pixels.
+// that is upsampled its cells, which stand for the pixels.
 func (d *Digest) addFeatures(f *crf.Features) {
 	m, row := f.Data(), make([]float64, f.Dim())
-	stretched, isStretched := m.Computed.(*stretch.Map)
+	upsampled, isUpsampled := m.Computed.(*upsample.Map)
 	switch {
 	case m.Bins != nil && m.Book == nil:
 		d.addInts(m.Bins)
@@ -115,10 +115,10 @@ func (d *Digest) addFeatures(f *crf.Features) {
 		for _, start := range m.Start {
 			d.add(uint64(start))
 		}
-	case isStretched:
+	case isUpsampled:
 		var scratch []float32
-		for cell := range int32(stretched.NumCells()) {
-			stretched.Read(row, []int32{cell}, &scratch)
+		for cell := range int32(upsampled.NumCells()) {
+			upsampled.Read(row, []int32{cell}, &scratch)
 			d.AddFloats(row)
 		}
 	default:

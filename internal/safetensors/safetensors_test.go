@@ -88,7 +88,8 @@ func TestRoundTrip(t *testing.T) {
 func TestBytes(t *testing.T) {
 	got := write(t, nil, New("t", []int{1, 2}, []float64{1, -2}))
 	header := `{"t":{"dtype":"F64","shape":[1,2],"data_offsets":[0,16]}}`
-	want := file(header+strings.Repeat(" ", -len(header)&7), "\x00\x00\x00\x00\x00\x00\xf0\x3f\x00\x00\x00\x00\x00\x00\x00\xc0")
+	want := file(header+strings.Repeat(" ", -len(header)&7),
+		"\x00\x00\x00\x00\x00\x00\xf0\x3f\x00\x00\x00\x00\x00\x00\x00\xc0")
 	if !bytes.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
@@ -150,7 +151,8 @@ func TestDamagedFiles(t *testing.T) {
 func TestDamageIsFound(t *testing.T) {
 	for _, whole := range [][]byte{
 		write(t, map[string]string{ChecksumKey: ""}),
-		write(t, map[string]string{ChecksumKey: "", "b": "ü\n\"", "z\"" + ChecksumKey: checksumPrefix + zeroDigits}, New("a", []int{2}, []float64{1, 2}), New(ChecksumKey, []int{1}, []float64{7})),
+		write(t, map[string]string{ChecksumKey: "", "b": "ü\n\"", "z\"" + ChecksumKey: checksumPrefix + zeroDigits},
+			New("a", []int{2}, []float64{1, 2}), New(ChecksumKey, []int{1}, []float64{7})),
 	} {
 		if f, err := open(whole); err != nil || f.Verify() != nil {
 			t.Fatalf("%q: %v", whole, err)
@@ -177,7 +179,8 @@ func TestOtherChecksums(t *testing.T) {
 }
 
 func FuzzFile(f *testing.F) {
-	f.Add(write(f, map[string]string{"k": "v", ChecksumKey: ""}, New("a", []int{2}, []float64{1, 2}), New("b", []int{1}, []float64{7})))
+	f.Add(write(f, map[string]string{"k": "v", ChecksumKey: ""}, New("a", []int{2}, []float64{1, 2}), New("b", []int{1},
+		[]float64{7})))
 	f.Add(file(`{"a":{"dtype":"F32","shape":[],"data_offsets":[0,4]}}`, "abcd"))
 	f.Add(file(`{"__metadata__":{}}`, ""))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -15,7 +15,7 @@ import (
 	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/spill"
-	"github.com/blockbp/blockbp/internal/stretch"
+	"github.com/blockbp/blockbp/internal/upsample"
 )
 
 // Map is the change of scale, of every type. It is a linear map of the weights.
@@ -354,7 +354,7 @@ func (c *columns) features(f *crf.Features, space *spill.Space) crf.Features {
 // change puts features on the new scale where they lie. Pixels stay computed; what else computes may be shared,
 // and is kept as numbers.
 func (c *columns) change(x *crf.FeatureData) {
-	if m, ok := x.Computed.(*stretch.Map); ok {
+	if m, ok := x.Computed.(*upsample.Map); ok {
 		x.Computed = m.Scaled(c.mean, c.deviation)
 		return
 	}

@@ -53,7 +53,8 @@ func (p *peakProblem) write(t *testing.T, folder string) string {
 	}
 	for i := range max(1, p.instances) {
 		n := p.graph.NumNodes()
-		a := &dataset.Arrays{Edges: p.graph.Pairs(), NodeFeatures: matrix(n, p.nodes), EdgeFeatures: matrix(p.graph.NumEdges(), p.edges), Labels: [][]int32{make([]int32, n)}}
+		a := &dataset.Arrays{Edges: p.graph.Pairs(), NodeFeatures: matrix(n, p.nodes),
+			EdgeFeatures: matrix(p.graph.NumEdges(), p.edges), Labels: [][]int32{make([]int32, n)}}
 		for s := range a.Labels[0] {
 			a.Labels[0][s] = int32(s % p.states) // every state occurs
 			if s >= p.states {

@@ -8,10 +8,10 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/internal/stretch"
+	"github.com/blockbp/blockbp/internal/upsample"
 )
 
-// TestFeaturesWrittenOut: pictures whose features are stretched over their pixels, and whose edges have rows
+// TestFeaturesWrittenOut: pictures whose features are upsampled over their pixels, and whose edges have rows
 // of a book, have the runs of the same features row by row, which share no table, in blocks and whole, by all
 // methods: to rounding, and to the same bytes for any number of threads.
 func TestFeaturesWrittenOut(t *testing.T) {
@@ -21,14 +21,14 @@ func TestFeaturesWrittenOut(t *testing.T) {
 	model := must(crf.NewModel(crf.Homogeneous(crf.NumberedStates(states), depth+1, dim)))
 	book := [][]float64{{1, 0.3}, {0.2, 0.7}, {0.9, 0.8}, {0.4, 0.1}}
 	var short, written []*crf.Instance
-	for _, size := range [][2]stretch.Size{
+	for _, size := range [][2]upsample.Size{
 		{{Rows: 6, Cols: 7}, {Rows: 23, Cols: 29}}, {{Rows: 7, Cols: 6}, {Rows: 29, Cols: 23}}, {{Rows: 9, Cols: 11}, {Rows: 9, Cols: 11}}, {{Rows: 1, Cols: 4}, {Rows: 2, Cols: 17}},
 	} {
-		values := make(stretch.Values, size[0].Count()*depth)
+		values := make(upsample.Values, size[0].Count()*depth)
 		for i := range values {
 			values[i] = float32(rng.NormFloat64())
 		}
-		f := crf.Compute(stretch.New(values, size[0], depth, size[1], true))
+		f := crf.Compute(upsample.New(values, size[0], depth, size[1], true))
 		n := f.Rows()
 		x, labels := make([]float64, n*(depth+1)), make([]int32, n)
 		for r := range n {

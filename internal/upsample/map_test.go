@@ -1,4 +1,4 @@
-package stretch
+package upsample
 
 import (
 	"fmt"

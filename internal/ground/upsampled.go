@@ -4,16 +4,16 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/simd"
-	"github.com/blockbp/blockbp/internal/stretch"
+	"github.com/blockbp/blockbp/internal/upsample"
 )
 
-// Features that are stretched over pixels are multiplied in the cells of their map.
+// Features that are upsampled over pixels are multiplied in the cells of their map.
 // Potentials of pixels are interpolated from those of cells. Beliefs go the same way back:
 // all those of a block come together in its cells before they are multiplied by features.
 
-// pixels returns the map of stretched features, nil of others.
-func (f *matrix) pixels() *stretch.Map {
-	m, _ := f.Computed.(*stretch.Map)
+// pixels returns the map of upsampled features, nil of others.
+func (f *matrix) pixels() *upsample.Map {
+	m, _ := f.Computed.(*upsample.Map)
 	return m
 }
 
@@ -26,8 +26,8 @@ func (f *matrix) together(in *crf.Instance, nodes int) int {
 	return RowsPerBatch
 }
 
-// multiplyStretched computes dst[i*k+x] = Σ_j f[rows[i],j] w[j*k+x].
-func multiplyStretched(m *stretch.Map, dst, w []float64, rows []int32, s *scratch) {
+// multiplyUpsampled computes dst[i*k+x] = Σ_j f[rows[i],j] w[j*k+x].
+func multiplyUpsampled(m *upsample.Map, dst, w []float64, rows []int32, s *scratch) {
 	s.patch.Begin(m, len(dst)/len(rows))
 	s.patch.Add(rows)
 	s.eachCells(m, &s.patch, func(features, values []float64, n, k int) {
@@ -37,7 +37,7 @@ func multiplyStretched(m *stretch.Map, dst, w []float64, rows []int32, s *scratc
 }
 
 // eachCells calls use for batches of n cells of a patch, with their features and with their values, k for each.
-func (s *scratch) eachCells(m *stretch.Map, p *stretch.Patch, use func(features, values []float64, n, k int)) {
+func (s *scratch) eachCells(m *upsample.Map, p *upsample.Patch, use func(features, values []float64, n, k int)) {
 	d, k := m.Dim(), p.Numbers
 	for lo := 0; lo < len(p.Cells); lo += RowsPerBatch {
 		n := min(RowsPerBatch, len(p.Cells)-lo)
@@ -50,7 +50,7 @@ func (s *scratch) eachCells(m *stretch.Map, p *stretch.Patch, use func(features,
 // hold adds beliefs [rows × states] to the cells that the rows of a type lie on.
 func (a *Adjoint) hold(in *crf.Instance, nodeType int, rows []int32, beliefs []float64) {
 	for len(a.held) <= nodeType {
-		a.held = append(a.held, stretch.Patch{})
+		a.held = append(a.held, upsample.Patch{})
 	}
 	p, m := &a.held[nodeType], nodeFeatures(in, nodeType).pixels()
 	if len(p.Cells) == 0 {

@@ -9,29 +9,30 @@ import (
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/partition"
-	"github.com/blockbp/blockbp/internal/stretch"
+	"github.com/blockbp/blockbp/internal/upsample"
 )
 
-// TestStretchedIsDense holds a picture of one type of nodes, as image folders make it, against
+// TestUpsampledIsDense holds a picture of one type of nodes, as image folders make it, against
 // the same features pixel by pixel: potentials of blocks, and statistics. Blocks do not divide the
 // picture, nor the map.
-func TestStretchedIsDense(t *testing.T) {
+func TestUpsampledIsDense(t *testing.T) {
 	const states, depth = 3, 5
-	for _, size := range []struct{ of, over stretch.Size }{
-		{stretch.Size{Rows: 3, Cols: 4}, stretch.Size{Rows: 11, Cols: 17}}, {stretch.Size{Rows: 7, Cols: 5}, stretch.Size{Rows: 7, Cols: 5}},
-		{stretch.Size{Rows: 9, Cols: 20}, stretch.Size{Rows: 5, Cols: 10}},
+	for _, size := range []struct{ of, over upsample.Size }{
+		{upsample.Size{Rows: 3, Cols: 4}, upsample.Size{Rows: 11, Cols: 17}}, {upsample.Size{Rows: 7, Cols: 5},
+			upsample.Size{Rows: 7, Cols: 5}},
+		{upsample.Size{Rows: 9, Cols: 20}, upsample.Size{Rows: 5, Cols: 10}},
 	} {
 		rng := source(1)
-		values := make(stretch.Values, size.of.Count()*depth)
+		values := make(upsample.Values, size.of.Count()*depth)
 		for i := range values {
 			values[i] = float32(10 + rng.NormFloat64())
 		}
 		mean, deviation := []float64{10, 9, 0, 1, 2, 0}, []float64{2, 0.3, 1, 5, 1, 1}
-		stretched := crf.Compute(stretch.New(values, size.of, depth, size.over, true).Scaled(mean, deviation))
+		upsampled := crf.Compute(upsample.New(values, size.of, depth, size.over, true).Scaled(mean, deviation))
 		n := size.over.Count()
 		x, labels := make([]float64, n*(depth+1)), make([]int32, n)
 		for r := range n {
-			stretched.Row(x[r*(depth+1):][:depth+1], r)
+			upsampled.Row(x[r*(depth+1):][:depth+1], r)
 			labels[r] = int32(rng.IntN(states+1)) - 1
 		}
 		dense := oracle.Must(crf.Dense(x, depth+1))(t)
@@ -41,7 +42,7 @@ func TestStretchedIsDense(t *testing.T) {
 			m.Weights[i] = rng.NormFloat64()
 		}
 		var instances []*crf.Instance
-		for _, f := range []crf.Features{stretched, dense} {
+		for _, f := range []crf.Features{upsampled, dense} {
 			in := oracle.Must(crf.NewInstance(&m.Schema, crf.InstanceSpec{
 				Graph: g, Rows: size.over.Rows, Cols: size.over.Cols, NodeFeat: []crf.Features{f}, EdgeFeat: []crf.Features{crf.Constant(g.NumEdges(), 1)}, Labels: [][]int32{labels},
 			}))(t)

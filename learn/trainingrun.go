@@ -9,8 +9,8 @@ import (
 	"github.com/blockbp/blockbp/internal/runstate"
 )
 
-// course is what every run has: what it is of, and where it stands.
-type course struct {
+// trainingRun is what every run has: what it is of, and where it stands.
+type trainingRun struct {
 	problem  *Problem
 	settings *Settings
 	model    *crf.Model // the weights θ that move
@@ -19,10 +19,10 @@ type course struct {
 	worksOn  []trait    // nil until it is needed
 }
 
-// planCourse has the model itself: allocate makes a copy of it.
-func planCourse(p *Problem, s *Settings) course {
+// planTrainingRun has the model itself: allocate makes a copy of it.
+func planTrainingRun(p *Problem, s *Settings) trainingRun {
 	unknown := math.NaN()
-	c := course{
+	c := trainingRun{
 		problem: p, settings: s, model: p.Model,
 		progress: progress{FirstNorm: unknown, FirstObjective: unknown, BestValue: unknown, Upper: unknown},
 	}
@@ -32,10 +32,10 @@ func planCourse(p *Problem, s *Settings) course {
 	return c
 }
 
-func (c *course) allocate() { c.model = c.model.Clone() }
+func (c *trainingRun) allocate() { c.model = c.model.Clone() }
 
 // beginAt takes the values of the moment for those at the initial weights.
-func (c *course) beginAt() error {
+func (c *trainingRun) beginAt() error {
 	p := &c.progress
 	p.FirstNorm, p.FirstObjective = p.GradientNorm, p.Objective
 	if math.IsNaN(p.Objective) || math.IsInf(p.Objective, 0) {
@@ -50,7 +50,7 @@ func (c *course) beginAt() error {
 }
 
 // evaluate calls Settings.Evaluate when it is due and looks at early stopping.
-func (c *course) evaluate(e *Event) error {
+func (c *trainingRun) evaluate(e *Event) error {
 	s, p := c.settings, &c.progress
 	if s.Evaluate == nil || p.Sweeps < p.NextEvaluation {
 		return nil
@@ -82,7 +82,7 @@ func (c *course) evaluate(e *Event) error {
 }
 
 // record tells the recorder, if there is one, of an event.
-func (c *course) record(e Event) error {
+func (c *trainingRun) record(e Event) error {
 	if c.settings.Recorder == nil {
 		return nil
 	}
@@ -95,7 +95,7 @@ func (c *course) record(e Event) error {
 const ruleName = "step"
 
 // state is what a checkpoint has of the run, given what a rule goes on from and other slices.
-func (c *course) state(of []trait, random []byte, rule any, others []runstate.Array) (*State, error) {
+func (c *trainingRun) state(of []trait, random []byte, rule any, others []runstate.Array) (*State, error) {
 	p := &c.progress
 	recorded := p.Iterations
 	if p.Check.Active && p.Check.Purpose == checkInitial {
@@ -120,7 +120,7 @@ func (c *course) state(of []trait, random []byte, rule any, others []runstate.Ar
 }
 
 // allArrays begins the list of the slices of a state with the weights, also the best ones.
-func (c *course) allArrays(others []runstate.Array) []runstate.Array {
+func (c *trainingRun) allArrays(others []runstate.Array) []runstate.Array {
 	a := []runstate.Array{{Name: "weights", Values: c.model.Weights}}
 	if c.best != nil {
 		a = append(a, runstate.Array{Name: "best", Values: c.best.Weights})
@@ -129,7 +129,7 @@ func (c *course) allArrays(others []runstate.Array) []runstate.Array {
 }
 
 // restoreProgress takes the progress of a saved state of the same run, and of its rule.
-func (c *course) restoreProgress(state *State, of []trait, rule any) (*runstate.Saved, error) {
+func (c *trainingRun) restoreProgress(state *State, of []trait, rule any) (*runstate.Saved, error) {
 	in, err := state.saved.Parse()
 	if err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ func (c *course) restoreProgress(state *State, of []trait, rule any) (*runstate.
 }
 
 // restoreArrays fills what a rule goes on from, and all slices.
-func (c *course) restoreArrays(in *runstate.Saved, state *State, rule any, others []runstate.Array) error {
+func (c *trainingRun) restoreArrays(in *runstate.Saved, state *State, rule any, others []runstate.Array) error {
 	_, arrays, err := runstate.Encode(ruleName, rule)
 	if err != nil {
 		return err
@@ -156,7 +156,7 @@ func (c *course) restoreArrays(in *runstate.Saved, state *State, rule any, other
 }
 
 // result is what the progress tells of a run that has ended.
-func (c *course) result(status Status) *Result {
+func (c *trainingRun) result(status Status) *Result {
 	p := &c.progress
 	c.model.Layout.Symmetrise(c.model.Weights) // without what rounding has left
 	return &Result{
@@ -195,18 +195,18 @@ func (s *Settings) enoughText(p *progress) string {
 }
 
 // proves reports that a suboptimality is enough.
-func (c *course) proves(suboptimality float64) bool {
+func (c *trainingRun) proves(suboptimality float64) bool {
 	enough := c.settings.enough(&c.progress)
 	return enough > 0 && suboptimality <= enough
 }
 
 // proof says so.
-func (c *course) proof(suboptimality float64) string {
+func (c *trainingRun) proof(suboptimality float64) string {
 	return fmt.Sprintf("suboptimality %.3g ≤ %s", suboptimality, c.settings.enoughText(&c.progress))
 }
 
 // sizes counts what the run works on.
-func (c *course) sizes(blocks int, stateBytes int64) *Sizes {
+func (c *trainingRun) sizes(blocks int, stateBytes int64) *Sizes {
 	sizes := &Sizes{Instances: len(c.problem.given().Data), Weights: c.model.Layout.Size, Blocks: blocks,
 		StateBytes: stateBytes}
 	for _, in := range c.problem.Data {

@@ -1,4 +1,4 @@
-package stretch
+package upsample
 
 import "github.com/blockbp/blockbp/internal/numeric"
 

@@ -1,4 +1,4 @@
-// Package stretch lays a map of few cells over the many pixels of a picture.
+// Package upsample lays a map of few cells over the many pixels of a picture.
 //
 // The map is interpolated bilinearly between the centres of its cells: pixel i of n lies at
 // (i+½)·h/n − ½ in a map of h cells, and what lies beyond the outermost centres takes their
@@ -6,7 +6,7 @@
 //
 // Interpolation is linear, and its weights sum to one. So what is linear in the features of a pixel, such as its
 // potentials, is interpolated from the same of the cells: there is a product for each cell, not for each pixel.
-package stretch
+package upsample
 
 import (
 	"sync"
@@ -49,7 +49,7 @@ type Map struct {
 	mean, inverse []float64 // of each of depth features, and of its deviation; nil: features as they are
 }
 
-// New stretches a map of a size, with so many features for each cell, over a picture. With
+// New upsamples a map of a size, with so many features for each cell, over a picture. With
 // bias a feature follows that is one everywhere.
 func New(cells Cells, of Size, depth int, over Size, bias bool) *Map {
 	return &Map{cells: cells, of: of, over: over, depth: depth, down: newAxis(over.Rows, of.Rows),
