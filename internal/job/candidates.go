@@ -197,8 +197,9 @@ func (p *Prepared) recallChoice(ctx context.Context, folder *Folder) error {
 }
 
 // decide takes the first finalist, unless a later one is better by more than one standard error, or two of them
-// against what is usual, or for edges that make neighbours differ. What is usual is the first one, if it has edges:
-// what is learned where no label is hidden, with labels of most nodes, or, without features, what fewer labels have.
+// against what is usual, or for edges that make neighbours differ, which take leastEvidence of all labels, too. What is
+// usual is the first one, if it has edges: what is learned where no label is hidden, with labels of most nodes, or,
+// without features, what fewer labels have.
 func (c *selection) decide(finalists []*trial) *Choice {
 	made := &Choice{Metric: c.metric, Cut: c.late()}
 	var chosen, best *trial
@@ -206,11 +207,14 @@ func (c *selection) decide(finalists []*trial) *Choice {
 		if chosen == nil {
 			chosen, best = t, t
 		}
-		errors := 1.0
+		errors, least := 1.0, 0.0
 		if chosen == finalists[0] && chosen.Edges != noEdges || t.Edges.strength < 0 {
 			errors = 2
 		}
-		if behind, err := apart(chosen, t); behind > errors*err {
+		if t.Edges.strength < 0 {
+			least = leastEvidence / float64(len(t.losses))
+		}
+		if behind, err := apart(chosen, t); behind > max(least, errors*err) {
 			chosen = t
 		}
 		if t.score() < best.score() {
@@ -275,7 +279,9 @@ func (c *selection) kinds(first bool) (kinds []Candidate) {
 	if c.p.mostHidden() && c.p.bare() {
 		alike, apart = edgeRule{name: edgesBalanced, strength: 1}, edgeRule{name: edgesBalanced, strength: -1}
 		even = evenPrior
-		kinds = append(kinds, Candidate{Edges: justified(in), Prior: even})
+		if kinds = append(kinds, Candidate{Edges: justified(in), Prior: even}); c.p.fewLabels() {
+			return append(kinds, Candidate{Edges: apart, Prior: even})
+		}
 	} else if first && !c.p.mostHidden() {
 		kinds = append(kinds, Candidate{Edges: together})
 	}
@@ -303,7 +309,7 @@ func (c *selection) climb(ctx context.Context, from Candidate, alone *trial) (*t
 	switch {
 	case from.Edges == together && from.Hops == c.p.Set.Recipe.Hops: // the others take long
 		moves = moves[:1]
-	case from.Edges == together || from.Edges.power != 0:
+	case from.Edges == together || from.Edges.power != 0 || c.p.fewLabels():
 		moves = nil
 	}
 	for i, idle := 0, 0; idle < len(moves) && !c.late(); i, idle = i+1, idle+1 {

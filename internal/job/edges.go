@@ -119,28 +119,6 @@ func justified(in *crf.Instance) edgeRule {
 	return edgeRule{edgesBalanced, 1, rounded(min(mostPower, mostOdds/meanCoupling(in)))}
 }
 
-// knownNeighbours counts the edges between two labels of one type, and those of them whose labels are alike. They
-// differ where these are fewer than labels at random have, by two standard errors.
-func knownNeighbours(in *crf.Instance) (alike, pairs int, differ bool) {
-	labels, counts, known, same := in.Samples()[0], map[[2]int32]int{}, 0, 0
-	for s, y := range labels {
-		if kind := [2]int32{int32(in.NodeType(int32(s))), y}; y != crf.Unobserved {
-			same, known = same+2*counts[kind], known+1
-			counts[kind]++
-		}
-	}
-	us, vs := in.Graph.Ends()
-	for e, u := range us {
-		if v := vs[e]; labels[u] != crf.Unobserved && labels[v] != crf.Unobserved && in.NodeType(u) == in.NodeType(v) {
-			if pairs++; labels[u] == labels[v] {
-				alike++
-			}
-		}
-	}
-	share, n := float64(same)/float64(max(1, known*(known-1))), float64(pairs)
-	return alike, pairs, float64(alike) < share*n-2*math.Sqrt(share*(1-share)*n)
-}
-
 // meanCoupling is the mean of couplings; 0 without edges.
 func meanCoupling(in *crf.Instance) float64 {
 	sum := 0.0
