@@ -18,8 +18,8 @@ const (
 	// fold tells enough, and features and prior stay. With more than largestPairs edges are learned.
 	leastLabels, mostLabels, mostPairs, largestPairs = 2 * mostFolds, 2000, 1 << 20, 1 << 24
 	// leastSigned is how many tell whether neighbours without features are alike or differ. That has to make labels e
-	// times as likely, which is leastEvidence: by standard errors alone, 2 of 20 draws of 8 labels took a ring and a
-	// preferential network, of neighbours who are alike, for others.
+	// times as likely, which is leastEvidence: by standard errors alone eight labels took a ring of classes, where
+	// neighbours are alike, for another now and then.
 	leastSigned, leastEvidence = 4, 1
 	// mostOfMost is mostLabels where labels of most nodes are known, and learning takes seconds.
 	mostOfMost = 500

@@ -62,6 +62,19 @@ func planted(states, size, degree int, part float64, seed uint64) labelled {
 	return net
 }
 
+// sides draws a network of two equal classes, of which each edge joins both.
+func sides(size, degree int, seed uint64) labelled {
+	r := rand.New(rand.NewPCG(seed, 5))
+	net, seen := planted(2, size, 0, 0, seed), map[[2]int32]bool{}
+	for len(net.edges) < size*degree {
+		if e := [2]int32{2 * int32(r.IntN(size)), 1 + 2*int32(r.IntN(size))}; !seen[e] {
+			seen[e] = true
+			net.edges = append(net.edges, e)
+		}
+	}
+	return net
+}
+
 // hubs draws a network of such classes in which some nodes have many times the neighbours of others.
 func hubs(states, size, degree int, part float64, seed uint64) labelled {
 	r := rand.New(rand.NewPCG(seed, 4))
@@ -203,6 +216,7 @@ func TestFewLabels(t *testing.T) {
 		"weights":        {planted(3, 60, 8, .4, 4).weighed(4), []int{5, 12}, -.02, -.1},
 		"hubs":           {hubs(4, 60, 6, .1, 6), []int{1, 2, 5}, .02, -.1},
 		"degree 27":      {planted(2, 100, 27, .3, 3), []int{2}, .05, -.1},
+		"sides":          {sides(40, 6, 8), []int{3, 5}, .2, -.1},
 		"all differ":     {planted(11, 18, 4, 1, 7), []int{1}, -.02, -.1}, // neighbours tell nothing
 	} {
 		for _, each := range c.each {
