@@ -306,7 +306,7 @@ def _is_set(value: Any) -> TypeGuard[Set[Any]]:
 
 
 def _texts(place: str, before: str, texts: Collection[Any], names: dict[str, str]) -> Iterator[str]:
-    for text in texts if is_list(texts) else sorted(texts):
+    for text in texts if is_list(texts) else sorted(texts, key=str):
         if not isinstance(text, str):
             raise ValueError(f"{place} holds {text!r}, want texts")
         yield _name(before + text, names)

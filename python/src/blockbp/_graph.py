@@ -62,7 +62,7 @@ class Graph:
             return cls.of(cls(*graph))
         if isinstance(graph, Graph):
             if hasattr(graph.edges, "adj"):
-                raise ValueError("edges is a graph of networkx: give np.array(graph.edges), its nodes being the numbers of rows of x")
+                raise ValueError("edges is a graph of networkx: give np.array(graph.edges), where nodes are numbers from 0")
             return graph
         if hasattr(graph, "edge_index"):
             index = _array(graph.edge_index)
