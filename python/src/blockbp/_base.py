@@ -6,6 +6,7 @@ import contextlib
 import copy
 import functools
 import html
+import inspect
 import json
 import os
 import re
@@ -618,8 +619,8 @@ def attach() -> None:
 
 def warn(notes: Sequence[str], category: type[BlockbpWarning] = BlockbpWarning) -> None:
     """Warn at the line of the user, the first outside of this package."""
-    level, frame = 1, sys._getframe()
-    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in ("blockbp", "contextlib"):
+    level, frame = 1, inspect.currentframe()
+    while frame and frame.f_globals.get("__name__", "").partition(".")[0] in ("blockbp", "contextlib"):
         level, frame = level + 1, frame.f_back
     for note in notes:
         warnings.warn(note, category, stacklevel=level)
