@@ -62,7 +62,7 @@ marginals, or states; of a .bif, whose variables have names, by these.`,
 		"or PR, MAR: bp, exact; MPE: exact, trws")
 	fl.StringArrayVar(&f.evidence, "evidence", nil, evidenceHelp)
 	fl.StringVarP(&f.out, "out", "o", "", "file for the answer in UAI format, instead of standard output")
-	readsArguments(cmd, "a network (.uai, .bif, or .npz of log potentials)")
+	readsArguments(cmd, "a network (.uai, .bif, .npz of log potentials, or /dev/stdin)")
 	reads(fl, "an evidence file (.uai.evid), or VAR=STATE,…", "evidence")
 	a.writes(cmd, "out", byExtension(true))
 	forceable(cmd, forceHelp)

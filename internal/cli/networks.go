@@ -10,7 +10,6 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/fileio"
-	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/memory"
@@ -30,7 +29,7 @@ func (f *networkFlags) register(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVarP(&f.model, "model", "m", "", "model file or run folder: networks are this model given the features of "+
 		"DATA")
-	readsArguments(cmd, "a network (.uai, .bif, or .npz of log potentials), or data for a model")
+	readsArguments(cmd, "a network (.uai, .bif, .npz of log potentials, or /dev/stdin), or data for a model")
 	reads(fl, wantsModel, "model")
 	fl.BoolVar(&f.clamp, "clamp", false, "with -m: hold the labels that the data have")
 	fl.StringArrayVar(&f.evidence, "evidence", nil, "without -m: "+evidenceHelp)
@@ -66,8 +65,6 @@ func (f *networkFlags) open(a *app, cmd *cobra.Command, args []string) (*network
 	case len(args) != 1:
 		return nil, usagef("sample: want one network, or data and a model: blockbp sample NET.uai -o OUT, or blockbp " +
 			"sample DATA -m MODEL -o OUT")
-	case !formats.IsNetwork(args[0]) && filepath.Ext(args[0]) != ".npz":
-		return nil, usagef("sample: %s is no network with explicit tables; for data, name the model with -m", args[0])
 	}
 	if name := firstChanged(cmd, append(dataFlagNames(), "clamp")); name != "" {
 		return nil, usagef("{%s} is used with a model only (-m)", name)

@@ -98,7 +98,7 @@ func TestSampleUnconverged(t *testing.T) {
 	// A five-colouring cannot be proved to be within reach, though it is.
 	five := writeFile(t, filepath.Join(folder, "five.uai"), "MARKOV\n3\n5 5 5\n3\n2 0 1\n2 1 2\n2 2 0\n"+strings.Repeat("25 0 1 1 1 1 1 0 1 1 1 1 1 0 1 1 1 1 1 0 1 1 1 1 1 0\n", 3))
 	mustRun(t, "sample", five, "--sampler", "gibbs", "-o", out, "--force", "-q").says(t, "not proved that it is ergodic")
-	// Of exact draws options of chains are not used, which is said.
-	tree := writeFile(t, filepath.Join(folder, "tree.uai"), treeUAI)
+	// Of exact draws options of chains are not used, which is said. A file needs no ending, as /dev/stdin has none.
+	tree := writeFile(t, filepath.Join(folder, "tree"), treeUAI)
 	mustRun(t, "sample", tree, "-o", out, "--force", "--thin", "3").says(t, "--thin is not used")
 }

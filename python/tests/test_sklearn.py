@@ -200,6 +200,11 @@ def test_nodes_of_a_graph() -> None:
     assert NodeCRF(graph).fit([0, 40, 0], ["a", "b", "a"]).known_.tolist().count(0) == 1
     with pytest.warns(BlockbpWarning, match="^-1 in y is a class of its own; unlabelled=-1 hides"):
         assert len(NodeCRF(graph).fit([0, 1, 2], [-1, 0, 1]).classes_) == 3
+    for rows in (NodeCRF(graph, options={"max_passes": 1}), NodeCRF(options={"max_passes": 1})):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            rows.fit(nodes[:, None], y)
+        assert {w.filename for w in told} == {__file__}  # the line of the user
     for message, X, labels in [("names node 1 twice, with the labels 'a' and 'b'", [1, 1], ["a", "b"]), ("numbers of nodes from 0 to 89", [90], ["a"]), ("want numbers of nodes", [0.5], ["a"]), ("a label for each row", [0, 1], ["a"])]:
         with pytest.raises(ValueError, match=message):
             NodeCRF(graph).fit(X, labels)

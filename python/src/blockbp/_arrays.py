@@ -183,7 +183,7 @@ def is_array(value: Any) -> TypeGuard[NDArray[Any]]:
 
 def is_list(value: Any) -> TypeGuard[Sequence[Any]]:
     """Report whether a value is a sequence, and no text."""
-    return isinstance(value, Sequence) and not isinstance(value, str)
+    return isinstance(value, Sequence) and not isinstance(value, (str, bytes))
 
 
 def is_mapping(value: Any) -> TypeGuard[Mapping[Any, Any]]:

@@ -6,6 +6,7 @@ import contextlib
 import copy
 import functools
 import html
+import inspect
 import json
 import os
 import re
@@ -265,7 +266,7 @@ class Estimator(_Plain):
             text = f"the training did not converge: {self.status_}, {self.result_.get('reason', '')}"
             if interrupted:
                 text = "the training was interrupted; the estimator has the weights so far"
-            warnings.warn(text, ConvergenceWarning, stacklevel=4)
+            warn([text], ConvergenceWarning)
         return self
 
     def _about(self) -> str:
@@ -380,7 +381,7 @@ class Estimator(_Plain):
             model = self._loaded(path)
         if model.status in _UNFINISHED:
             text = f"the training of {os.fspath(path)!r} did not converge: {model.status}; {_UNFINISHED[model.status]}"
-            warnings.warn(text, ConvergenceWarning, stacklevel=2)
+            warn([text], ConvergenceWarning)
         return self
 
     def _loaded(self, path: str | os.PathLike[str]) -> Model:
@@ -496,7 +497,7 @@ class Classifier(Estimator):
             self.save(folder / MODEL)
             command = [verb, DATA, "-m", MODEL, *clamp, *jobs, *arguments]
             notes = run(command, folder, self.verbose, self._places(folder, verb))
-            warn([n for n in notes if not _KNOWN.search(n)], 7)
+            warn([n for n in notes if not _KNOWN.search(n)])
             yield folder, instances
 
     def _options_of_predict(self) -> list[str]:
@@ -616,9 +617,13 @@ def attach() -> None:
     join(_Plain, Estimator, Classifier)
 
 
-def warn(notes: Sequence[str], level: int = 5) -> None:
+def warn(notes: Sequence[str], category: type[BlockbpWarning] = BlockbpWarning) -> None:
+    """Warn at the line of the user, the first outside of this package."""
+    level, frame = 1, inspect.currentframe()
+    while frame and frame.f_globals.get("__name__", "").partition(".")[0] in ("blockbp", "contextlib"):
+        level, frame = level + 1, frame.f_back
     for note in notes:
-        warnings.warn(note, BlockbpWarning, stacklevel=level)
+        warnings.warn(note, category, stacklevel=level)
 
 
 def _weighted(instances: list[Instance], weights: Any) -> list[Instance]:

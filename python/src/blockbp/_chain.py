@@ -8,7 +8,6 @@ import json
 import math
 import os
 import re
-import warnings
 import zlib
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence, Set
 from pathlib import Path
@@ -18,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._arrays import Instance, is_array, is_list, is_mapping, is_number, label_array
-from ._base import DATA, Classifier, as_list, documented
+from ._base import DATA, Classifier, as_list, documented, warn
 from ._model import Model
-from ._run import BlockbpWarning, Folder, ModelError
+from ._run import Folder, ModelError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -110,7 +109,7 @@ class ChainCRF(Classifier):
         classes = self.classes_.tolist()
         if self._asks() and len(classes) > 2 and classes == list(range(-1, len(classes) - 1)):
             text = "-1 is one of the classes: unlabelled=None says so; if it stands for tokens without a label, give unlabelled=-1"
-            warnings.warn(text, BlockbpWarning, stacklevel=2)
+            warn([text])
         return self
 
     def predict_marginals(self, X: Any, y: Any = None) -> list[list[dict[Any, float]]]:
@@ -307,7 +306,7 @@ def _is_set(value: Any) -> TypeGuard[Set[Any]]:
 
 
 def _texts(place: str, before: str, texts: Collection[Any], names: dict[str, str]) -> Iterator[str]:
-    for text in texts if is_list(texts) else sorted(texts):
+    for text in texts if is_list(texts) else sorted(texts, key=str):
         if not isinstance(text, str):
             raise ValueError(f"{place} holds {text!r}, want texts")
         yield _name(before + text, names)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._arrays import Instance, is_mapping, is_tuple, label_array, numeric
-from ._base import Classifier, as_list, documented, flags
+from ._base import Classifier, as_list, documented, flags, warn
 from ._model import Model
-from ._run import BlockbpWarning, Folder, ModelError
+from ._run import Folder, ModelError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -63,7 +62,7 @@ class Graph:
             return cls.of(cls(*graph))
         if isinstance(graph, Graph):
             if hasattr(graph.edges, "adj"):
-                raise ValueError("edges is a graph of networkx: give np.array(graph.edges), its nodes being the numbers of rows of x")
+                raise ValueError("edges is a graph of networkx: give np.array(graph.edges), where nodes are numbers from 0")
             return graph
         if hasattr(graph, "edge_index"):
             index = _array(graph.edge_index)
@@ -83,7 +82,7 @@ class Graph:
         if without and len(without) < len(graph.nodes):
             raise ValueError(f"node {without[0]!r} has no attribute x, its features: graph.nodes[{without[0]!r}]['x'] = [...]; give it to all or to none")
         if others := sorted({str(key) for _, values in graph.nodes(data=True) for key in values}) if without else []:
-            warnings.warn(f"nodes have no features, which are graph.nodes[node]['x'] = [...]: {', '.join(map(repr, others[:3]))}{', …' if others[3:] else ''} {'is' if len(others) == 1 else 'are'} not used", BlockbpWarning, stacklevel=7)
+            warn([f"nodes have no features, which are graph.nodes[node]['x'] = [...]: {', '.join(map(repr, others[:3]))}{', …' if others[3:] else ''} {'is' if len(others) == 1 else 'are'} not used"])
         x = np.array([np.ravel(values.get("x", ())) for _, values in graph.nodes(data=True)], float if without else None)
         return cls(x, *_joined(graph), nodes=list(graph.nodes))
 
@@ -364,7 +363,7 @@ def _ends(given: Any, across: bool, where: str, nodes: int) -> NDArray[Any]:
             edges = edges.T
         elif edges[0, 1] != edges[1, 0]:  # else it is the same edges
             text = f"{f'{where}.edges'.lstrip('.')} has the shape [2, 2]: each row is taken for an edge; give two edges of an edge_index [2, edges] as edge_index.T"
-            warnings.warn(text, BlockbpWarning, stacklevel=7)
+            warn([text])
     if edges.ndim != 2 or edges.shape[1] != 2:
         weights = "; weights, if they are the third column, are edge_x" if where and edges.shape[1:] == (3,) else ""
         raise ValueError(f"{where}.edges has the shape {list(edges.shape)}, want [edges, 2]{weights}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._arrays import Instance, Rows, label_array, numeric
-from ._base import Classifier, as_list, documented
+from ._base import Classifier, as_list, documented, warn
 from ._model import Model
-from ._run import BlockbpWarning, Folder, ModelError
+from ._run import Folder, ModelError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -154,7 +153,7 @@ class GridCRF(Classifier):
             hides = 255 not in self.classes_
         elif hides := _has_void(np.unique(np.concatenate([np.unique(np.ma.compressed(a)) for a in arrays]))):
             text = "255 in y hides labels, as in pictures of labels: unlabelled=255 says so, and unlabelled=None makes it a class"
-            warnings.warn(text, BlockbpWarning, stacklevel=7)
+            warn([text])
         return [np.ma.masked_equal(a, 255) for a in arrays] if hides else arrays
 
     def _contrast(self, instances: Sequence[Instance], images: Sequence[Any], fitting: bool) -> None:

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._arrays import Labels, label_array
-from ._base import attach, documented, flags, weights_of
+from ._base import attach, documented, flags, warn, weights_of
 from ._graph import Graph, GraphCRF, instance_of
 from ._model import Model
-from ._run import BlockbpWarning, Folder
+from ._run import Folder
 from ._sklearn import checked_table, tags
 
 if TYPE_CHECKING:
@@ -119,9 +119,7 @@ class NodeCRF(GraphCRF):
             table, labels = np.asarray(samples), label_array(y)
             self._learn(_Tables(table[some] for some in rows), _Tables(labels[some] for some in rows), edges, sample_weight=values)
         if self.unlabelled is None and len(self.classes_) > 2 and self.classes_.dtype.kind == "i" and self.classes_[0] == -1:
-            import warnings
-
-            warnings.warn("-1 in y is a class of its own; unlabelled=-1 hides those labels", BlockbpWarning, stacklevel=5)
+            warn(["-1 in y is a class of its own; unlabelled=-1 hides those labels"])
         self.known_ = None if self.graph is None else self._codes(self._labels_of(samples, y)[0])
         if self.graph is None:
             self.notes_ = [n for n in self.notes_ if not n.startswith("there are no edges")]  # which nobody expected

@@ -231,7 +231,7 @@ class _Couplings(Estimator):
         if not whole.any(0).all():
             raise ValueError(f"{self._entry(int(whole.any(0).argmin()), True)} is never known together with all of its neighbours: leave out samples, or sites, of which little is known")
         if not whole.all():
-            warn([f"samples have missing values: the score is of {whole.mean():.0%} of the terms, those of sites that are known with all of their neighbours"], 3)
+            warn([f"samples have missing values: the score is of {whole.mean():.0%} of the terms, those of sites that are known with all of their neighbours"])
         return float(np.ma.array(terms, mask=~whole).mean(0).sum())
 
     def _recode(self, samples: Any) -> NDArray[np.int32]:
