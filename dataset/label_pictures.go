@@ -153,7 +153,7 @@ func (l *imageLoader) namedColours(counts labelCounts) map[int32]string {
 			name := strings.Join(words[n:], " ")
 			if slices.Contains([]string{"void", "unlabelled", "unlabeled"}, strings.ToLower(name)) {
 				name = hiddenName
-			} else if slices.Contains(slices.Collect(maps.Values(names)), name) {
+			} else if slices.Contains(slices.Collect(maps.Values(names)), name) && names[colourNumber(c)] != name {
 				l.failAt(path, "", "give each a name of its own", "two colours are called %q", name)
 			}
 			names[colourNumber(c)] = name

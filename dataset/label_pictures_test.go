@@ -59,7 +59,7 @@ var (
 
 // camvid names colours, of which the labels need not have all. treeAndCar are the labels of two pictures by its states.
 var camvid = map[string]string{
-	"label_colors.txt": "255 0 0\tCar\r\n0 0 0\tVoid\r\n0 0 255\tThe Sea\r\n0 255 0\tThe Tree\r\n",
+	"label_colors.txt": "255 0 0\tCar\r\n0 0 0\tVoid\r\n0 0 255\tThe Sea\r\n0 255 0\tThe Tree\r\n0 255 0\tThe Tree\r\n",
 }
 var treeAndCar, seen = []int32{1, 2, -1, -1, -1, -1, -1, -1}, []string{"The Sea", "The Tree", "Car"}
 

@@ -49,15 +49,15 @@ var (
 // explain makes ErrZero of a numerical error on a network whose hard zeros prove that Z = 0. An overflow, which can
 // look the same to an iteration, stays what it is.
 func explain(err error, p *mrf.Pairwise) error {
-	var numerical *bp.NumericalError
-	if errors.As(err, &numerical) && !gibbs.New(p).Propagate() {
+	if errors.As(err, new(*bp.NumericalError)) && !gibbs.New(p).Propagate() {
 		return zeroAt(err)
 	}
 	return err
 }
 
-// tooLarge says that a value of log Z is not finite.
-func tooLarge(logZ float64) error {
+// wrongValue says that a value of log Z cannot be.
+func wrongValue(logZ float64) error {
 	return &bp.NumericalError{Node: -1, Edge: -1, Reason: fmt.Sprintf("log Z is computed as %v: potentials are too "+
-		"large to be added up; subtract a constant from each table", logZ)}
+		"large to be added up, or messages vanish by forbidden states; subtract a constant from each table, or ask for "+
+		"another method", logZ)}
 }

@@ -35,7 +35,7 @@ func (o *Options) eliminate(ctx context.Context, n *mrf.Network, marginals bool)
 	case err != nil:
 		return nil, err
 	case math.IsNaN(got.LogZ) || math.IsInf(got.LogZ, 1):
-		return nil, tooLarge(got.LogZ)
+		return nil, wrongValue(got.LogZ)
 	}
 	r := exactResult(Exact, got.LogZ)
 	r.Width, r.Bytes, r.Operations = plan.Width, bytes, plan.Operations

@@ -66,8 +66,8 @@ func propagate(
 	if counting.Facts.Certified {
 		r.Gap = r.LogZ - values.Primal
 	}
-	if r.LogZ += p.Constant; math.IsNaN(r.LogZ) || math.IsInf(r.LogZ, 0) {
-		return nil, tooLarge(r.LogZ)
+	if r.LogZ += p.Constant; math.IsNaN(r.LogZ) || math.IsInf(r.LogZ, 0) || r.Gap < -1e-3*(1+math.Abs(r.LogZ)) {
+		return nil, wrongValue(r.LogZ) // no beliefs have more than a bound
 	}
 	for s, k := range p.Card {
 		r.Marginals = append(r.Marginals, make([]float64, k))
@@ -76,11 +76,11 @@ func propagate(
 	return r, nil
 }
 
-// valueAndBound returns what a log-partition function is taken to be, and how it compares with the truth:
-// the dual value, which bounds at any messages, or that of a fixed point.
+// valueAndBound returns what a log-partition function is taken to be, and how it compares with the truth: the dual
+// value, which bounds at all messages but those stuck where beliefs contradict each other, or that of a fixed point.
 func valueAndBound(facts counting.Facts, v bp.Values, outcome Outcome) (logZ float64, bound counting.Bound) {
 	bound = facts.Bound
-	if facts.Certified {
+	if stuck := !outcome.Converged && outcome.Residual == 0 && outcome.Sweeps > 0; facts.Certified && !stuck {
 		if bound == counting.Exact && !outcome.Converged {
 			bound = counting.Upper
 		}

@@ -173,7 +173,7 @@ func sampleExactly(ctx context.Context, n *mrf.Network, options *SampleOptions) 
 	case err != nil:
 		return nil, err
 	case math.IsNaN(f.LogZ) || math.IsInf(f.LogZ, 0):
-		return nil, tooLarge(f.LogZ)
+		return nil, wrongValue(f.LogZ)
 	}
 	count := options.Draws
 	s := &Samples{

@@ -253,7 +253,7 @@ func TestSamplingErrors(t *testing.T) {
 		{SampleOptions{Draws: 1 << 30}, "Draws"}, {SampleOptions{Chains: -1}, "Chains"}, {SampleOptions{Thin: -1}, "Thin"},
 		{SampleOptions{Method: Gibbs, Thin: 1 << 30}, "Thin"}, {SampleOptions{Threads: -1}, "Threads"},
 	} {
-		if _, err := Sample(context.Background(), fine.Network(), c.settings); !errors.As(err, &setting) || setting.Option != c.want {
+		if _, err := Sample(t.Context(), fine.Network(), c.settings); !errors.As(err, &setting) || setting.Option != c.want {
 			t.Errorf("%+v: error %v, want one of %s", c.settings, err, c.want)
 		}
 	}

@@ -98,7 +98,7 @@ func TestMaskRefusals(t *testing.T) {
 	labels[3] = (labels[2] + 2) % 3
 	bad := p
 	bad.Data = []*crf.Instance{changed(in, func(spec *crf.InstanceSpec) { spec.Name, spec.Labels = "bad", [][]int32{labels} })}
-	oracle.Fails(Fit(context.Background(), bad, Settings{}))(t, "instance 0 (bad): labels of sample 0 at edges[2]: the pair")
+	oracle.Fails(Fit(t.Context(), bad, Settings{}))(t, "instance 0 (bad): labels of sample 0 at edges[2]: the pair")
 	other := p
 	schema := p.Model.Schema
 	schema.EdgeTypes = slices.Clone(schema.EdgeTypes)

@@ -51,7 +51,8 @@ func ReadEvidence(r io.Reader, name string, n *mrf.Network) (map[int]int, error)
 	switch {
 	case len(e.words) == 0:
 		return nil, e.fail("the file is empty, want the number of observations (0 for none)")
-	case len(e.words)%2 == 1 && e.words[0] == strconv.Itoa(pairs) && (sample%2 == 0 || e.lines[0] == e.lines[1]):
+	case len(e.words)%2 == 1 && e.words[0] == strconv.Itoa(pairs) && (sample%2 == 0 || e.lines[0] == e.lines[1] ||
+		len(slices.Compact(slices.Clone(e.lines))) != pairs+1): // samples have a line each
 		return e.pairs(1)
 	case len(e.words)%2 == 0 && e.words[0] == "1" && e.words[1] == strconv.Itoa(pairs-1):
 		return e.pairs(2)

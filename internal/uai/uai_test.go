@@ -324,8 +324,8 @@ func TestReadEvidence(t *testing.T) {
 		name, text string
 		want       map[int]int
 	}{
-		{"nothing", "0", map[int]int{}},
-		{"nothing, with a newline", "0\n", map[int]int{}},
+		{"nothing", "0\n", map[int]int{}},
+		{"old, a word a line", "2\n0\n1\n3\n2\n", map[int]int{0: 1, 3: 2}},
 		{"old", "2 0 1 3 2\n", map[int]int{0: 1, 3: 2}},
 		{"old, one variable", "1 4 8", map[int]int{4: 8}},
 		{"old, over several lines", "2\n0 1\n3 2\n", map[int]int{0: 1, 3: 2}},
