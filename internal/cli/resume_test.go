@@ -388,7 +388,10 @@ func TestResumeLostMetrics(t *testing.T) {
 		} else {
 			writeFile(t, file, c.text)
 		}
-		mustRun(t, "train", dir, "--resume", "--max-iter", "40", "-q")
+		o := mustRun(t, "train", dir, "--resume", "--max-iter", "40", "-q")
+		if lost := name == "damaged" || name == "twice"; strings.Contains(o.stderr, "metrics.jsonl: ") != lost {
+			t.Errorf("%s: it says %q", name, o.stderr)
+		}
 		if readFile(t, dir, "model.safetensors") != readFile(t, never, "model.safetensors") {
 			t.Errorf("%s: the model is another one", name)
 		}

@@ -237,8 +237,12 @@ func (r *run) begin() (err error) {
 	if err := r.files.RemoveLeftovers(); err != nil {
 		return err
 	}
-	if err = r.writeConfig(); err == nil {
-		r.metrics, err = r.files.Metrics(r.last)
+	if err := r.writeConfig(); err != nil {
+		return err
+	}
+	if r.metrics, err = r.files.Metrics(r.last); err == nil && r.metrics.Lost > 0 {
+		r.watch.note("%s: %d lines were damaged, or of an iteration that was there already, and are left out",
+			r.files.Path(runfolder.MetricsFile), r.metrics.Lost)
 	}
 	return err
 }

@@ -267,21 +267,27 @@ type MetricsWriter struct {
 	buffer  []byte    // whole lines not yet written
 	flushed time.Time // when the buffer was last empty
 	err     error     // the first failure, repeated by every later call
+	Lost    int       // lines that were no records, or of an iteration that was there already, and went
 }
 
 // Metrics opens the metrics file of the run for appending. Of what is there the records of iterations up to last stay,
 // byte for byte, fields that are unknown here included: a resumed run repeats the others. Lines that are no records,
-// or of an iteration that is there already, go.
+// or of an iteration that is there already, go, and are counted.
 func (run *Run) Metrics(last int) (*MetricsWriter, error) {
 	path := run.Path(MetricsFile)
 	if _, err := fileio.Check(path, "the metrics of a run"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err // before it is written over, which would wait for a pipe
 	}
+	lost := 0
 	err := writeAtomically(fileio.Target{Path: path, Replace: fileio.Always}, func(to string) error {
 		return fileio.Write(to, func(out io.Writer) error {
 			before := -1
 			err := eachLine(path, func(m *Metric, line []byte, wrong *LineError) error {
-				if wrong != nil || m.Iter <= before || m.Iter > last {
+				switch {
+				case wrong != nil, m.Iter <= before:
+					lost++
+					return nil
+				case m.Iter > last:
 					return nil
 				}
 				before = m.Iter
@@ -301,7 +307,7 @@ func (run *Run) Metrics(last int) (*MetricsWriter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening metrics: %w", err)
 	}
-	return &MetricsWriter{path: path, file: file, flushed: time.Now()}, nil
+	return &MetricsWriter{path: path, file: file, flushed: time.Now(), Lost: lost}, nil
 }
 
 // Write appends one record. It may reach the file only with a later Write, Flush or Close.
