@@ -283,19 +283,19 @@ func (p piece) of(messages, beliefs []float64) []float64 {
 // see of these. Several goroutines do so, and no piece comes twice.
 func (r *ranks) pieces(do func(u *unit, p piece)) {
 	r.l.readApart(false)
-	const chunks = 64 // in the order of the arrays, of which memory may not hold all
-	stretch := func(n, c int) iter.Seq[int32] {
-		return func(yield func(int32) bool) {
-			for i := n * c / chunks; i < n*(c+1)/chunks && yield(int32(i)); i++ {
+	units := r.l.units
+	chunks := max(1, 64/len(units)) // of each, in the order of the arrays, of which memory may not hold all
+	r.l.each(chunks*len(units), func(_, at int) {
+		u, c := units[at/chunks], at%chunks
+		part := func(n int) iter.Seq[int32] {
+			return func(yield func(int32) bool) {
+				for i := n * c / chunks; i < n*(c+1)/chunks && yield(int32(i)); i++ {
+				}
 			}
 		}
-	}
-	for i, u := range r.l.units {
-		here, g := r.visits(i), u.in.Graph
-		r.l.each(chunks, func(_, c int) {
-			eachPiece(u, stretch(g.NumNodes(), c), stretch(g.NumEdges(), c), here, func(p piece) { do(u, p) })
-		})
-	}
+		eachPiece(u, part(u.in.Graph.NumNodes()), part(u.in.Graph.NumEdges()), r.visits(at/chunks),
+			func(p piece) { do(u, p) })
+	})
 	r.l.readApart(true)
 	r.exchangeAll(false)
 }
