@@ -55,3 +55,11 @@ func tiles(rows, cols int) func(*crf.Instance) ([]int32, int, error) {
 		return partition.Tiles(in.Rows, in.Cols, rows, cols), rows * cols, nil
 	}
 }
+
+// BenchmarkSequences learns from many chains, such as sentences, for a few whole passes.
+func BenchmarkSequences(b *testing.B) {
+	p := randomProblem(b, 1, problemOptions{rows: 1, cols: 16, states: 8, nodeDim: 20, edgeDim: 1, l2: 1, instances: 4000})
+	for b.Loop() {
+		must(Fit(b.Context(), p, Settings{Method: BBPL, Threads: 1, MaxPasses: 20, GradientTolerance: 1e-300}))
+	}
+}
