@@ -23,8 +23,8 @@ const longestSentence = 300
 
 // textRecipe is how tagged text is read. The attributes are the names of the features.
 type textRecipe struct {
-	Form string `json:"form"` // textColumns or textAttributes
-	// Columns is how many a line has, with the label, for textColumns.
+	Form string `json:"form"` // formats.TextColumns and so on
+	// Columns is how many a line has, with the label, for formats.TextColumns.
 	Columns int `json:"columns,omitempty"`
 	// Skip is 1 where the first of these, in what was learned from, numbers the tokens of a sentence.
 	Skip int `json:"skip,omitempty"`

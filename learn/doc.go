@@ -36,7 +36,7 @@
 //	takeResult          visit.go    replaces its contribution; addParts (parts.go) adds that to the gradient
 //	step                fit.go      moves the weights by a StepRule (step.go); auto.go is the default one
 //	visitInPass         pass.go     a whole pass at held weights, for checks and descent
-//	descent.judge       descent.go  accepts or refuses a step of descent
+//	acceptOrShrink      descent.go  accepts or refuses a step of descent
 //	decide              check.go    ends a check; whyNotConverged says whether convergence is claimed
 //
 // A *sweep* sends the messages of all edges of a block, or of the network, once. A *visit* makes sweeps over one block.

@@ -66,7 +66,7 @@ func (p Problem) startingAt(weights []float64) Problem {
 	return p
 }
 
-// shape is what newInstances needs to know of a problem.
+// shape is what build makes a problem from.
 type shape struct {
 	schema    crf.Schema
 	nodeType  []int32 // nil: all 0
