@@ -115,7 +115,7 @@ func readArchive(
 	path string, r io.ReaderAt, size int64, rules npy.Rules, budget *memory.Budget,
 ) (*npzContents, []error) {
 	p := &option.Problems{File: path}
-	set := npy.NewSet(rules, p.Located)
+	set := &npy.Set{Rules: rules, Arrays: map[string]npy.Values{}, Fail: p.Located}
 	if err := set.ReadArchive(r, size, budget); err != nil {
 		p.Add(0, "", "write it with numpy.savez or numpy.savez_compressed", "%v", err)
 	} else if !set.Partial {
@@ -134,7 +134,7 @@ func isArrayFolder(path string) bool {
 // mapped; the set closes all of them.
 func (l *npzLoader) openArrayFolder(r *opened, folder string) (parts []*npzContents) {
 	p := &option.Problems{File: folder}
-	set := npy.NewSet(severalArrays, p.Located)
+	set := &npy.Set{Rules: severalArrays, Arrays: map[string]npy.Values{}, Fail: p.Located}
 	files, err := set.ReadFolder(folder, l.budget)
 	for _, f := range files {
 		r.files, r.sources = append(r.files, f.Mapping), append(r.sources, sourceOf(f.Path, f.Bytes()))

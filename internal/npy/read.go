@@ -17,23 +17,48 @@ import (
 	"github.com/blockbp/blockbp/internal/option"
 )
 
-// MostHeaderBytes bounds the header of an array: NumPy's own limit for headers it did not write itself is 10,000.
-const MostHeaderBytes = 1 << 16
+// mostHeaderBytes bounds the header of an array: NumPy's own limit for headers it did not write itself is 10,000.
+const mostHeaderBytes = 1 << 16
 
 // Header describes an array whose data follow.
 type Header struct {
 	Descr   string // NumPy's name of the type, such as "<f4"
 	Size    int    // bytes of an element
-	Order   binary.ByteOrder
-	Fortran bool // the first index runs fastest
+	Fortran bool   // the first index runs fastest
 	Shape   []int
 	Count   int   // product of Shape
 	bytes   int64 // of the header itself, with magic
+
+	// Number makes a floating-point number of an element's bytes; truth values are 0 and 1.
+	Number func(raw []byte) float64
 }
 
-// elementSizes are the types of elements that are read, without their byte order.
-var elementSizes = map[string]int{
-	"b1": 1, "i1": 1, "u1": 1, "i2": 2, "u2": 2, "f2": 2, "i4": 4, "u4": 4, "f4": 4, "i8": 8, "u8": 8, "f8": 8,
+// numbers are, of each type of elements that is read, without its byte order, what makes a number of an element's bytes.
+func numbers(order binary.ByteOrder) map[string]func(raw []byte) float64 {
+	return map[string]func(raw []byte) float64{
+		"b1": func(raw []byte) float64 { return float64(raw[0]) },
+		"u1": func(raw []byte) float64 { return float64(raw[0]) },
+		"i1": func(raw []byte) float64 { return float64(int8(raw[0])) },
+		"u2": func(raw []byte) float64 { return float64(order.Uint16(raw)) },
+		"i2": func(raw []byte) float64 { return float64(int16(order.Uint16(raw))) },
+		"f2": func(raw []byte) float64 { return half(order.Uint16(raw)) },
+		"u4": func(raw []byte) float64 { return float64(order.Uint32(raw)) },
+		"i4": func(raw []byte) float64 { return float64(int32(order.Uint32(raw))) },
+		"f4": func(raw []byte) float64 { return float64(math.Float32frombits(order.Uint32(raw))) },
+		"u8": func(raw []byte) float64 { return float64(order.Uint64(raw)) },
+		"i8": func(raw []byte) float64 { return float64(int64(order.Uint64(raw))) },
+		"f8": func(raw []byte) float64 { return math.Float64frombits(order.Uint64(raw)) },
+	}
+}
+
+// half is the number of 16 bits, as in IEEE 754: one of 32 has the same with another bias of the exponent.
+func half(h uint16) float64 {
+	bits := uint32(h&0x7fff) << 13
+	x := math.Float32frombits(bits) * (1 << (127 - 15))
+	if bits >= 31<<23 { // infinite, or no number
+		x = math.Float32frombits(bits | 255<<23)
+	}
+	return math.Copysign(float64(x), float64(int16(h)))
 }
 
 // DataBytes is the number of bytes the data take.
@@ -61,8 +86,8 @@ func ReadHeader(r io.Reader) (*Header, error) {
 	}
 	_, err := io.ReadFull(r, length)
 	size := binary.LittleEndian.Uint32(length[:4])
-	if size > MostHeaderBytes {
-		return nil, fmt.Errorf("header has %d bytes, at most %d are allowed", size, MostHeaderBytes)
+	if size > mostHeaderBytes {
+		return nil, fmt.Errorf("header has %d bytes, at most %d are allowed", size, mostHeaderBytes)
 	}
 	text := make([]byte, size)
 	if err == nil {
@@ -145,8 +170,8 @@ func (h *Header) parseDescr(descr string) error {
 	if len(descr) < 3 || orders[descr[0]] == nil {
 		return fmt.Errorf("dtype %q is unknown", descr)
 	}
-	h.Descr, h.Order = descr, orders[descr[0]]
-	if h.Size = elementSizes[h.Code()]; h.Size == 0 {
+	h.Descr, h.Size = descr, int(descr[2]-'0')
+	if h.Number = numbers(orders[descr[0]])[h.Code()]; h.Number == nil {
 		return fmt.Errorf("dtype is %q, want integers, bool or float16 to float64; of texts, numpy.unique(x, "+
 			"return_inverse=True) has the different ones and their numbers", descr)
 	}
@@ -226,16 +251,16 @@ func cutRows[T any](values []T, width, from, to int) []T {
 // Floats reads an array as floating-point numbers. Those that lie there as they are used stay where they are. Integers
 // of at most 16 bits, truth values and float16 become float32, others float64.
 func (h *Header) Floats(raw []byte) Values {
-	a, number := Values{Shape: h.Shape}, h.Number()
+	a := Values{Shape: h.Shape}
 	switch {
 	case h.InPlace(raw) && h.Size == 8:
 		a.Double = unsafe.Slice((*float64)(unsafe.Pointer(&raw[0])), h.Count)
 	case h.InPlace(raw):
 		a.Single = unsafe.Slice((*float32)(unsafe.Pointer(&raw[0])), h.Count)
 	case h.Size <= 2 || h.Code() == "f4":
-		a.Single = made(h, raw, func(x []byte) float32 { return float32(number(x)) })
+		a.Single = made(h, raw, func(x []byte) float32 { return float32(h.Number(x)) })
 	default:
-		a.Double = made(h, raw, number)
+		a.Double = made(h, raw, h.Number)
 	}
 	return a
 }
@@ -251,25 +276,6 @@ func (h *Header) InPlace(raw []byte) bool {
 	return h.asUsed() && h.Count > 0 && uintptr(unsafe.Pointer(&raw[0]))%uintptr(h.Size) == 0
 }
 
-// Number returns what makes a floating-point number of an element's bytes; truth values are 0 and 1.
-func (h *Header) Number() func(raw []byte) float64 {
-	order := h.Order
-	return map[string]func(raw []byte) float64{
-		"b1": func(raw []byte) float64 { return float64(raw[0]) },
-		"u1": func(raw []byte) float64 { return float64(raw[0]) },
-		"i1": func(raw []byte) float64 { return float64(int8(raw[0])) },
-		"u2": func(raw []byte) float64 { return float64(order.Uint16(raw)) },
-		"i2": func(raw []byte) float64 { return float64(int16(order.Uint16(raw))) },
-		"f2": func(raw []byte) float64 { return float64(Half(order.Uint16(raw)).Float32()) },
-		"u4": func(raw []byte) float64 { return float64(order.Uint32(raw)) },
-		"i4": func(raw []byte) float64 { return float64(int32(order.Uint32(raw))) },
-		"f4": func(raw []byte) float64 { return float64(math.Float32frombits(order.Uint32(raw))) },
-		"u8": func(raw []byte) float64 { return float64(order.Uint64(raw)) },
-		"i8": func(raw []byte) float64 { return float64(int64(order.Uint64(raw))) },
-		"f8": func(raw []byte) float64 { return math.Float64frombits(order.Uint64(raw)) },
-	}[h.Code()]
-}
-
 // Integers reads an array of integers or truth values. A value beyond 32 bits is an
 // *option.Error at its index.
 func (h *Header) Integers(raw []byte) (Values, error) {
@@ -277,14 +283,13 @@ func (h *Header) Integers(raw []byte) (Values, error) {
 		return Values{}, fmt.Errorf("dtype is %s, want integers; convert it with astype(numpy.int32), and before that "+
 			"write -1 in the place of NaN, and divide what was measured into classes, as by numpy.digitize", h.Descr)
 	}
-	number, beyond := h.Number(), error(nil)
-	a := Values{Shape: h.Shape, Ints: made(h, raw, func(x []byte) int32 { return int32(number(x)) })}
-	for i := 0; h.Size >= 4 && beyond == nil && i < h.Count; i++ {
-		if v := number(raw[h.Place(i)*h.Size:]); v != float64(a.Ints[i]) {
-			beyond = &option.Error{Place: IndexText(h.Shape, i), Problem: fmt.Sprintf("is %.17g, want at most 31 bits", v)}
+	a := Values{Shape: h.Shape, Ints: made(h, raw, func(x []byte) int32 { return int32(h.Number(x)) })}
+	for i := 0; h.Size >= 4 && i < h.Count; i++ {
+		if v := h.Number(raw[h.Place(i)*h.Size:]); v != float64(a.Ints[i]) {
+			return a, &option.Error{Place: IndexText(h.Shape, i), Problem: fmt.Sprintf("is %.17g, want at most 31 bits", v)}
 		}
 	}
-	return a, beyond
+	return a, nil
 }
 
 // made makes every element of an array of its bytes, in row-major order.

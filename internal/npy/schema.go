@@ -158,12 +158,6 @@ type Set struct {
 	// Partial says that an array which belongs into the file could not be read: what the others look like without it is
 	// no problem of theirs.
 	Partial bool
-	seen    map[string]bool
-}
-
-// NewSet returns a set without arrays.
-func NewSet(rules Rules, fail func(*option.Error)) *Set {
-	return &Set{Rules: rules, Fail: fail, Arrays: map[string]Values{}, seen: map[string]bool{}}
 }
 
 // Edges is the array of the ends of edges. An empty one may have the shape of numpy.array([]).
@@ -171,23 +165,20 @@ const Edges = "edges"
 
 // Add takes an array that belongs into the file, as read returns it.
 func (s *Set) Add(name string, read func(floats bool) (Values, error)) {
-	rule, a, err := s.Rules.Rule(name), Values{}, error(nil)
-	switch {
-	case s.seen[name]:
-		err = errors.New("the array is there twice")
-	case rule == nil:
+	rule := s.Rules.Rule(name)
+	if rule == nil {
 		s.Fail(&option.Error{Place: name, Problem: "unknown array", Remedy: s.Rules.suggestion(name)})
-	default:
-		a, err = read(rule.Float)
+		return
 	}
-	if s.seen[name] = true; err != nil {
+	a, err := read(rule.Float)
+	if _, twice := s.Arrays[name]; twice {
+		err = errors.New("the array is there twice")
+	}
+	if err != nil {
 		s.Partial = true
 		s.Fail(Located(name, err))
-	} else if rule != nil {
-		if name == Edges && a.Len() == 0 {
-			a.Shape = []int{0, 2}
-		}
-		s.Arrays[name] = a
+	} else if s.Arrays[name] = a; name == Edges && a.Len() == 0 {
+		s.Arrays[name] = Values{Shape: []int{0, 2}, Ints: a.Ints}
 	}
 }
 

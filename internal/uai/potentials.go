@@ -53,11 +53,11 @@ type potentialsFile struct {
 
 func readPotentials(path string, r io.ReaderAt, size int64, budget *memory.Budget) (*mrf.Pairwise, error) {
 	f := &potentialsFile{path: path, budget: budget, p: &mrf.Pairwise{NodeAt: []int{0}, EdgeAt: []int{0}}}
-	set := npy.NewSet(potentialArrays, func(e *Error) {
+	set := &npy.Set{Rules: potentialArrays, Arrays: map[string]npy.Values{}, Fail: func(e *Error) {
 		if f.wrong == nil {
 			e.File, f.wrong = path, e
 		}
-	})
+	}}
 	if err := set.ReadArchive(r, size, budget); err != nil {
 		return nil, &Error{File: path, Problem: err.Error(), Cause: err}
 	}
