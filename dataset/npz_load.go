@@ -210,11 +210,7 @@ func (l *npzLoader) build() {
 		before := len(l.problems)
 		spec := &in.spec
 		if len(r.Columns) > 0 && r.Columns[0].Name != "" {
-			names := make([]string, len(r.Columns))
-			for i, c := range r.Columns {
-				names[i] = c.Name
-			}
-			l.set.Names = append(l.set.Names, names)
+			l.set.Names = append(l.set.Names, textsOf(r.Columns, func(c sampleColumn) string { return c.Name }))
 		}
 		if len(spec.SampleWeights) > 0 && sum(spec.SampleWeights) == 0 {
 			l.failAt(in.File, "", "", "all samples weigh 0: nothing is left to learn from")

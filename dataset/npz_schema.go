@@ -339,8 +339,5 @@ func (l *npzLoader) countBins() int {
 	if l.manifest.EdgeBins > 0 {
 		return l.manifest.EdgeBins
 	}
-	if far := largest.problem(); far != "" {
-		l.failAt(l.instances[0].File, edgeBinsArray, `correct it, or give "edge_bins" in `+ManifestName, "%s", far)
-	}
-	return int(largest.largest) + 1
+	return l.count(&largest, l.instances[0].File, edgeBinsArray, edgeBinsArray)
 }
