@@ -152,10 +152,7 @@ func cutInstances(arrays map[string]npy.Values, p *option.Problems) (list []*npz
 	if !several {
 		return []*npzContents{{rules: instanceArrays, arrays: arrays}}
 	}
-	if severalArrays.Check(arrays, nil, p.Located); len(p.List) > 0 {
-		return nil
-	}
-	total := map[string]int{}
+	total := map[string]int{"instances": len(sizes.Ints) / 2}
 	for i, n := range sizes.Ints {
 		if least := 1 - i%2; int(n) < least {
 			p.Add(0, sizesArray+npy.IndexText(sizes.Shape, i), "", "is %d, want at least "+[]string{"0 edges",
@@ -164,7 +161,7 @@ func cutInstances(arrays map[string]npy.Values, p *option.Problems) (list []*npz
 		}
 		total[[2]string{"n", "m"}[i%2]] += int(n)
 	}
-	if total["instances"] = sizes.Rows(); sizes.Rows() == 0 {
+	if len(sizes.Ints) == 0 {
 		p.Add(0, sizesArray, "", "has no instances, want a row for each")
 	}
 	known := map[string]npy.Count{}
@@ -176,7 +173,7 @@ func cutInstances(arrays map[string]npy.Values, p *option.Problems) (list []*npz
 	}
 	delete(arrays, sizesArray)
 	at := map[string]int{}
-	for i := range sizes.Rows() {
+	for i := range total["instances"] {
 		n := int(sizes.Ints[2*i])
 		next := map[string]int{"n": at["n"] + n, "m": at["m"] + int(sizes.Ints[2*i+1]), "instances": i + 1}
 		list = append(list, &npzContents{rules: instanceArrays, arrays: severalArrays.Cut(arrays, at, next), ofFolder: n})

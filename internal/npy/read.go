@@ -76,16 +76,13 @@ func ReadHeader(r io.Reader) (*Header, error) {
 	if _, err := io.ReadFull(r, start); err != nil || string(start[:len(Magic)]) != Magic {
 		return nil, fmt.Errorf("it does not begin like a NumPy array")
 	}
-	length := make([]byte, 4)
-	switch version := start[len(Magic)]; version {
-	case 1:
-		length = length[:2]
-	case 2, 3:
-	default:
-		return nil, fmt.Errorf("NumPy format version is %d, want 1, 2 or 3", version)
+	length, known := map[byte]int{1: 2, 2: 4, 3: 4}[start[len(Magic)]]
+	if !known {
+		return nil, fmt.Errorf("NumPy format version is %d, want 1, 2 or 3", start[len(Magic)])
 	}
-	_, err := io.ReadFull(r, length)
-	size := binary.LittleEndian.Uint32(length[:4])
+	bytes := make([]byte, 4)
+	_, err := io.ReadFull(r, bytes[:length])
+	size := binary.LittleEndian.Uint32(bytes)
 	if size > mostHeaderBytes {
 		return nil, fmt.Errorf("header has %d bytes, at most %d are allowed", size, mostHeaderBytes)
 	}
@@ -98,7 +95,7 @@ func ReadHeader(r io.Reader) (*Header, error) {
 	}
 	h, err := parseHeader(string(text))
 	if err == nil {
-		h.bytes = int64(len(start) + len(length) + len(text))
+		h.bytes = int64(len(start) + length + len(text))
 	}
 	return h, err
 }
