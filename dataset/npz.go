@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/memory"
@@ -80,6 +81,7 @@ func features(name, shape string) npy.Rule {
 
 // npzContents are the arrays of one instance file as they were read.
 type npzContents struct {
+	name     string // of the instance; "": it is called as its file
 	rules    npy.Rules
 	arrays   map[string]npy.Values
 	ofFolder int      // nodes of an instance that was cut out of an array folder; else 0
@@ -176,7 +178,8 @@ func cutInstances(arrays map[string]npy.Values, p *option.Problems) (list []*npz
 	for i := range total["instances"] {
 		n := int(sizes.Ints[2*i])
 		next := map[string]int{"n": at["n"] + n, "m": at["m"] + int(sizes.Ints[2*i+1]), "instances": i + 1}
-		list = append(list, &npzContents{rules: instanceArrays, arrays: severalArrays.Cut(arrays, at, next), ofFolder: n})
+		list = append(list, &npzContents{name: strconv.Itoa(i), rules: instanceArrays,
+			arrays: severalArrays.Cut(arrays, at, next), ofFolder: n})
 		at = next
 	}
 	return list

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -65,7 +66,7 @@ func (e *elements) counts(n int) []int {
 // newNPZInstance checks that the arrays of one file fit together.
 func newNPZInstance(path string, c *npzContents, graphs *graphCache) (*npzInstance, []error) {
 	in := &npzInstance{Problems: option.Problems{File: path}, npzContents: c}
-	in.spec.Name = strings.TrimSuffix(filepath.Base(path), ".npz")
+	in.spec.Name = cmp.Or(c.name, strings.TrimSuffix(filepath.Base(path), ".npz"))
 	for _, step := range []func(){in.fill, func() { in.buildGraph(graphs) }, in.readMeans} {
 		if step(); len(in.List) > 0 {
 			return nil, in.Errors()

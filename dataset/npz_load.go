@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
@@ -148,9 +147,6 @@ func (l *npzLoader) open(r *opened, file npzFile, graphs *graphCache) {
 		in, problems := newNPZInstance(of, c, graphs)
 		if r.list = append(r.list, problems...); in != nil {
 			r.instances = append(r.instances, in)
-		}
-		if in != nil && c.ofFolder > 0 {
-			in.spec.Name = strconv.Itoa(i)
 		}
 	}
 }

@@ -75,11 +75,13 @@ func (rules Rules) Count(arrays map[string]Values, word string, among ...string)
 	return Count{0, among[0]}
 }
 
-// Check reports every array whose shape or numbers are not as its rule has them, with the counts that are known.
+// Check reports every array whose shape or numbers are not as its rule has them, or else not as many as counts that are
+// known: a shape that is wrong tells none.
 func (rules Rules) Check(arrays map[string]Values, known map[string]Count, fail func(*option.Error)) {
+	var wrong, others []*option.Error
 	for _, r := range rules {
 		if _, given := arrays[r.Name]; !given && r.Missing != "" {
-			fail(&option.Error{Place: r.Name, Problem: "the array is missing, want shape " + r.Shape +
+			wrong = append(wrong, &option.Error{Place: r.Name, Problem: "the array is missing, want shape " + r.Shape +
 				map[bool]string{true: " of numbers", false: " of integers"}[r.Float], Remedy: r.Missing})
 		}
 	}
@@ -97,10 +99,11 @@ func (rules Rules) Check(arrays map[string]Values, known map[string]Count, fail 
 			if _, fits := rule.words(turned); fits && rule.Turned != "" {
 				remedy = rule.Turned
 			}
-			fail(&option.Error{Place: name, Problem: "shape is " + ShapeText(shape) + ", want " + rule.Shape, Remedy: remedy})
+			wrong = append(wrong, &option.Error{Place: name, Problem: "shape is " + ShapeText(shape) + ", want " + rule.Shape,
+				Remedy: remedy})
 		} else if i := rule.beyond(&a); i >= 0 {
-			fail(&option.Error{Place: name + IndexText(shape, i), Problem: fmt.Sprintf("%sis %v, want %s%s", rule.Is, a.At(i),
-				map[bool]string{true: "a finite number of "}[rule.Float], rule.Range), Remedy: rule.Beyond})
+			wrong = append(wrong, &option.Error{Place: name + IndexText(shape, i), Problem: fmt.Sprintf("%sis %v, want %s%s",
+				rule.Is, a.At(i), map[bool]string{true: "a finite number of "}[rule.Float], rule.Range), Remedy: rule.Beyond})
 		}
 		for axis, word := range words {
 			count, ok := known[word]
@@ -112,9 +115,15 @@ func (rules Rules) Check(arrays map[string]Values, known map[string]Count, fail 
 			if axis == 1 && shape[0] == count.Of {
 				e.Remedy = rule.Turned
 			}
-			fail(e)
+			others = append(others, e)
 			break
 		}
+	}
+	if len(wrong) == 0 {
+		wrong = others
+	}
+	for _, e := range wrong {
+		fail(e)
 	}
 }
 
