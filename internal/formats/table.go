@@ -95,10 +95,9 @@ func trimmed(cells []string) []string {
 // one. Rows without any cell are left out, and those with another number than the header are problems.
 func ReadTable(path string, data []byte, list bool) *Table {
 	t := ReadRows(path, data, list)
-	if len(t.Rows) == 0 {
-		return t
+	if len(t.Rows) > 0 {
+		t.Keep(t.TakeHeader())
 	}
-	t.Keep(t.TakeHeader())
 	return t
 }
 

@@ -140,12 +140,24 @@ func parseHeader(text string) (*Header, error) {
 		}
 		fields[i] = found[1]
 	}
-	if fields[0] == "" {
+	descr := fields[0]
+	orders := map[string]binary.ByteOrder{"<": binary.LittleEndian, "|": binary.LittleEndian, ">": binary.BigEndian,
+		"=": binary.NativeEndian}
+	order := orders[descr[:min(1, len(descr))]]
+	switch {
+	case descr == "":
 		return nil, fmt.Errorf("its elements are records; save a plain array of numbers")
+	case strings.HasPrefix(descr, "|O"):
+		return nil, fmt.Errorf("dtype is %q, Python objects, which are not read; rows of unequal length are the usual cause",
+			descr)
+	case len(descr) < 3 || order == nil:
+		return nil, fmt.Errorf("dtype %q is unknown", descr)
 	}
-	h := &Header{Fortran: fields[1] == "True", Shape: []int{}, Count: 1}
-	if err := h.parseDescr(fields[0]); err != nil {
-		return nil, err
+	h := &Header{Descr: descr, Size: int(descr[2] - '0'), Number: numbers(order)[descr[1:]], Shape: []int{}, Count: 1,
+		Fortran: fields[1] == "True"}
+	if h.Number == nil {
+		return nil, fmt.Errorf("dtype is %q, want integers, bool or float16 to float64; of texts, numpy.unique(x, "+
+			"return_inverse=True) has the different ones and their numbers", descr)
 	}
 	for size := range strings.FieldsFuncSeq(fields[2], func(c rune) bool { return !unicode.IsDigit(c) }) {
 		n, err := strconv.Atoi(size)
@@ -155,24 +167,6 @@ func parseHeader(text string) (*Header, error) {
 		h.Shape, h.Count = append(h.Shape, n), h.Count*n
 	}
 	return h, nil
-}
-
-func (h *Header) parseDescr(descr string) error {
-	orders := map[byte]binary.ByteOrder{'<': binary.LittleEndian, '|': binary.LittleEndian, '>': binary.BigEndian,
-		'=': binary.NativeEndian}
-	if strings.HasPrefix(descr, "|O") {
-		return fmt.Errorf("dtype is %q, Python objects, which are not read; rows of unequal length are the usual cause",
-			descr)
-	}
-	if len(descr) < 3 || orders[descr[0]] == nil {
-		return fmt.Errorf("dtype %q is unknown", descr)
-	}
-	h.Descr, h.Size = descr, int(descr[2]-'0')
-	if h.Number = numbers(orders[descr[0]])[h.Code()]; h.Number == nil {
-		return fmt.Errorf("dtype is %q, want integers, bool or float16 to float64; of texts, numpy.unique(x, "+
-			"return_inverse=True) has the different ones and their numbers", descr)
-	}
-	return nil
 }
 
 // IndexText writes the index of the i-th element in row-major order; "" of an array that is one number.
