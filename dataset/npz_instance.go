@@ -85,7 +85,9 @@ func (in *npzInstance) joinLattice() {
 		return
 	}
 	edges, err := latticeEdges(int(shape[0]), int(shape[1]), false)
-	if in.Keep(err); err == nil {
+	if err != nil {
+		in.Add(0, gridShapeArray, "", "%v", err)
+	} else {
 		in.arrays[edgesArray] = npy.Values{Shape: []int{len(edges) / 2, 2}, Ints: edges}
 	}
 }

@@ -112,7 +112,6 @@ func (t *Table) PutBack() {
 
 // ReadRows reads the rows of a table, the first of which may be a header, or a list of edges.
 func ReadRows(path string, data []byte, list bool) *Table {
-	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	t := &Table{Problems: option.Problems{File: path}, Roles: map[string]int{}}
 	if t.Keep(NotText(path, data)); len(t.List) > 0 {
 		return t
