@@ -19,7 +19,7 @@ func (t *top) see(x int32) {
 	}
 }
 
-// count is how many there are, numbered from 0, unless that looks like a mistake: one that dataset.json can say is none.
+// count is how many there are, numbered from 0, unless that looks like a mistake, which dataset.json can say is none.
 func (l *loader) count(t *top, file, place, field string) int {
 	if far := t.problem(); far != "" {
 		l.failAt(file, place, "correct it, or give "+strconv.Quote(field)+" in "+ManifestName, "%s", far)

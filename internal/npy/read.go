@@ -33,7 +33,7 @@ type Header struct {
 	Number func(raw []byte) float64
 }
 
-// numbers are, of each type of elements that is read, without its byte order, what makes a number of an element's bytes.
+// numbers are, for each type of elements without its byte order, what makes a number of an element's bytes.
 func numbers(order binary.ByteOrder) map[string]func(raw []byte) float64 {
 	return map[string]func(raw []byte) float64{
 		"b1": func(raw []byte) float64 { return float64(raw[0]) },
