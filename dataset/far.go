@@ -1,6 +1,9 @@
 package dataset
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+)
 
 // top is the largest of some numbers and the one below it; 0 where there is none. A number in a file, such as a bin,
 // can ask for any amount of memory: a model has a weight for every pair of states and every feature.
@@ -14,6 +17,14 @@ func (t *top) see(x int32) {
 	case x > t.next && x < t.largest:
 		t.next = x
 	}
+}
+
+// count is how many there are, numbered from 0, unless that looks like a mistake, which dataset.json can say is none.
+func (l *loader) count(t *top, file, place, field string) int {
+	if far := t.problem(); far != "" {
+		l.failAt(file, place, "correct it, or give "+strconv.Quote(field)+" in "+ManifestName, "%s", far)
+	}
+	return int(t.largest) + 1
 }
 
 // problem is that a number of 1024 or more is four times the next smaller one: what is numbered without large gaps has

@@ -36,15 +36,14 @@ func parseMap(path string, data []byte, file *fileio.Mapping) (*featureMap, erro
 		return nil, option.At(path, 0, "", "convert it with astype(numpy.float32)",
 			"dtype is %s, want float32, float16, float64 or uint8", h.Descr)
 	}
-	number := h.Number()
 	for i := 0; i < h.Count && h.Code() != "u1"; i++ {
-		if x := number(raw[h.Size*h.Place(i):]); float32(x)-float32(x) != 0 {
+		if x := h.Number(raw[h.Size*h.Place(i):]); float32(x)-float32(x) != 0 {
 			return nil, option.At(path, 0, npy.IndexText(h.Shape, i),
 				"rescale features that are larger, for example to a standard deviation of 1",
 				"is %v, want a finite number of single precision", x)
 		}
 	}
-	return &featureMap{path, h.Shape[0], h.Shape[1], h.Shape[2], &storedCells{file, raw, h, number, h.Shape[2]}}, nil
+	return &featureMap{path, h.Shape[0], h.Shape[1], h.Shape[2], &storedCells{file, raw, h, h.Shape[2]}}, nil
 }
 
 // fits reports whether the map can be one of a picture of rows × cols pixels. Networks round
@@ -61,7 +60,6 @@ type storedCells struct {
 	file   *fileio.Mapping
 	data   []byte // of the file, without the header
 	header *npy.Header
-	number func(raw []byte) float64 // of header
 	depth  int
 }
 
@@ -76,7 +74,7 @@ func (s *storedCells) Read(dst []float32, cells []int32) {
 			if to := &dst[i*s.depth+k]; usual {
 				*to = math.Float32frombits(binary.LittleEndian.Uint32(s.data[4*(first+k):]))
 			} else {
-				*to = float32(s.number(s.data[h.Size*h.Place(first+k):]))
+				*to = float32(h.Number(s.data[h.Size*h.Place(first+k):]))
 			}
 		}
 	}

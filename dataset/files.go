@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"fmt"
@@ -28,12 +27,12 @@ func readList(path string, allowed int64) ([]listEntry, Source, []error) {
 	if err != nil {
 		return nil, Source{}, []error{err}
 	}
-	entries, list := parseList(path, fileio.Lines(data))
+	entries, list := parseList(path, data)
 	return entries, source, list
 }
 
 func parseList(path string, data []byte) ([]listEntry, []error) {
-	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	data = fileio.Lines(data)
 	if err := formats.NotText(path, data); err != nil {
 		return nil, []error{err}
 	}

@@ -170,9 +170,9 @@ func withoutHidden(names []string) []string {
 
 func colourText(c int32) string { return fmt.Sprintf("#%06x", c) }
 
-func textsOf(colours []int32, text func(c int32) string) (texts []string) {
-	for _, c := range colours {
-		texts = append(texts, text(c))
+func textsOf[T any](list []T, text func(x T) string) (texts []string) {
+	for _, x := range list {
+		texts = append(texts, text(x))
 	}
 	return texts
 }

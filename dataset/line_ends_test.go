@@ -10,7 +10,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 )
 
-// Texts whose lines end in carriage returns alone, or with line feeds, are the same data.
+// Texts whose lines end in carriage returns alone, or with line feeds, or that begin with a mark, are the same data.
 func TestLineEnds(t *testing.T) {
 	for name, files := range map[string]map[string]string{
 		"tables without a header": tables("a\t0\t\t1:2\nb\t1\t\t0:1.5\n", "a\tb\n"),
@@ -20,11 +20,11 @@ func TestLineEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := mustOpen(t, writeFiles(t, files), Options{})
-			for _, end := range []string{"\r", "\r\n"} {
+			for end, mark := range map[string]string{"\r": "", "\r\n": "", "\n": "\ufeff"} {
 				changed := maps.Clone(files)
 				for name, text := range files {
 					if !strings.Contains(text, "\x00") { // a picture, or an array
-						changed[name] = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\n", end)
+						changed[name] = mark + strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\n", end)
 					}
 				}
 				if reflect.DeepEqual(changed, files) {

@@ -121,7 +121,7 @@ func (l *loader) readManifest(folder string, plain bool) {
 	}
 	var m Manifest
 	if err == nil {
-		m, err = parseManifest(path, data)
+		m, err = parseManifest(path, fileio.Lines(data))
 	}
 	if err != nil {
 		l.fail(err)

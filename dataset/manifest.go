@@ -102,11 +102,8 @@ func (t *ManifestType) UnmarshalJSON(data []byte) error {
 	return fileio.JSON(data, (*whole)(t))
 }
 
-func namesOf(types []ManifestType) (names []string) {
-	for _, t := range types {
-		names = append(names, t.Name)
-	}
-	return names
+func namesOf(types []ManifestType) []string {
+	return textsOf(types, func(t ManifestType) string { return t.Name })
 }
 
 // Write writes dataset.json into folder, whole or not at all.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/memory"
@@ -80,6 +81,7 @@ func features(name, shape string) npy.Rule {
 
 // npzContents are the arrays of one instance file as they were read.
 type npzContents struct {
+	name     string // of the instance; "": it is called as its file
 	rules    npy.Rules
 	arrays   map[string]npy.Values
 	ofFolder int      // nodes of an instance that was cut out of an array folder; else 0
@@ -115,7 +117,7 @@ func readArchive(
 	path string, r io.ReaderAt, size int64, rules npy.Rules, budget *memory.Budget,
 ) (*npzContents, []error) {
 	p := &option.Problems{File: path}
-	set := npy.NewSet(rules, p.Located)
+	set := &npy.Set{Rules: rules, Arrays: map[string]npy.Values{}, Fail: p.Located}
 	if err := set.ReadArchive(r, size, budget); err != nil {
 		p.Add(0, "", "write it with numpy.savez or numpy.savez_compressed", "%v", err)
 	} else if !set.Partial {
@@ -134,7 +136,7 @@ func isArrayFolder(path string) bool {
 // mapped; the set closes all of them.
 func (l *npzLoader) openArrayFolder(r *opened, folder string) (parts []*npzContents) {
 	p := &option.Problems{File: folder}
-	set := npy.NewSet(severalArrays, p.Located)
+	set := &npy.Set{Rules: severalArrays, Arrays: map[string]npy.Values{}, Fail: p.Located}
 	files, err := set.ReadFolder(folder, l.budget)
 	for _, f := range files {
 		r.files, r.sources = append(r.files, f.Mapping), append(r.sources, sourceOf(f.Path, f.Bytes()))
@@ -152,10 +154,7 @@ func cutInstances(arrays map[string]npy.Values, p *option.Problems) (list []*npz
 	if !several {
 		return []*npzContents{{rules: instanceArrays, arrays: arrays}}
 	}
-	if severalArrays.Check(arrays, nil, p.Located); len(p.List) > 0 {
-		return nil
-	}
-	total := map[string]int{}
+	total := map[string]int{"instances": len(sizes.Ints) / 2}
 	for i, n := range sizes.Ints {
 		if least := 1 - i%2; int(n) < least {
 			p.Add(0, sizesArray+npy.IndexText(sizes.Shape, i), "", "is %d, want at least "+[]string{"0 edges",
@@ -164,7 +163,7 @@ func cutInstances(arrays map[string]npy.Values, p *option.Problems) (list []*npz
 		}
 		total[[2]string{"n", "m"}[i%2]] += int(n)
 	}
-	if total["instances"] = sizes.Rows(); sizes.Rows() == 0 {
+	if len(sizes.Ints) == 0 {
 		p.Add(0, sizesArray, "", "has no instances, want a row for each")
 	}
 	known := map[string]npy.Count{}
@@ -176,10 +175,11 @@ func cutInstances(arrays map[string]npy.Values, p *option.Problems) (list []*npz
 	}
 	delete(arrays, sizesArray)
 	at := map[string]int{}
-	for i := range sizes.Rows() {
+	for i := range total["instances"] {
 		n := int(sizes.Ints[2*i])
 		next := map[string]int{"n": at["n"] + n, "m": at["m"] + int(sizes.Ints[2*i+1]), "instances": i + 1}
-		list = append(list, &npzContents{rules: instanceArrays, arrays: severalArrays.Cut(arrays, at, next), ofFolder: n})
+		list = append(list, &npzContents{name: strconv.Itoa(i), rules: instanceArrays,
+			arrays: severalArrays.Cut(arrays, at, next), ofFolder: n})
 		at = next
 	}
 	return list

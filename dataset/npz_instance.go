@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -65,8 +66,8 @@ func (e *elements) counts(n int) []int {
 // newNPZInstance checks that the arrays of one file fit together.
 func newNPZInstance(path string, c *npzContents, graphs *graphCache) (*npzInstance, []error) {
 	in := &npzInstance{Problems: option.Problems{File: path}, npzContents: c}
-	in.spec.Name = strings.TrimSuffix(filepath.Base(path), ".npz")
-	for _, step := range []func(){in.checkShapes, in.fill, func() { in.buildGraph(graphs) }, in.readMeans} {
+	in.spec.Name = cmp.Or(c.name, strings.TrimSuffix(filepath.Base(path), ".npz"))
+	for _, step := range []func(){in.fill, func() { in.buildGraph(graphs) }, in.readMeans} {
 		if step(); len(in.List) > 0 {
 			return nil, in.Errors()
 		}
@@ -83,15 +84,25 @@ func (in *npzInstance) joinLattice() {
 	if in.has(edgesArray) || len(shape) != 2 || int(shape[0])*int(shape[1]) != nodes.Of {
 		return
 	}
-	g, err := graph.Grid(int(shape[0]), int(shape[1]), graph.GridOptions{})
-	if in.Keep(err); err != nil {
-		return
+	edges, err := latticeEdges(int(shape[0]), int(shape[1]), false)
+	if err != nil {
+		in.Add(0, gridShapeArray, "", "%v", err)
+	} else {
+		in.arrays[edgesArray] = npy.Values{Shape: []int{len(edges) / 2, 2}, Ints: edges}
+	}
+}
+
+// latticeEdges are the ends of the edges of a grid.
+func latticeEdges(rows, cols int, periodic bool) ([]int32, error) {
+	g, err := graph.Grid(rows, cols, graph.GridOptions{Torus: periodic})
+	if err != nil {
+		return nil, err
 	}
 	edges := make([]int32, 0, 2*g.NumEdges())
 	for e := range int32(g.NumEdges()) {
 		edges = append(edges, g.U(e), g.V(e))
 	}
-	in.arrays[edgesArray] = npy.Values{Shape: []int{len(edges) / 2, 2}, Ints: edges}
+	return edges, nil
 }
 
 // has reports whether there is an array.
@@ -100,24 +111,16 @@ func (c *npzContents) has(name string) bool {
 	return ok
 }
 
-// checkShapes checks everything about the arrays that does not depend on the number of nodes.
-func (in *npzInstance) checkShapes() {
-	in.joinLattice()
-	if in.rules.Check(in.arrays, nil, in.Located); in.has(edgeBinsArray) && in.has(edgeFeaturesArray) {
-		in.Add(0, edgeFeaturesArray, "give one of the two", "edges have %s already", edgeBinsArray)
-	}
-}
-
 // countNodes takes the number of nodes from the first array that has data for every node, or else from the grid or the
 // largest node of an edge. The latter two are believed only as far as the edges make them likely: a few bytes must not
 // ask for gigabytes.
-func (in *npzInstance) countNodes() npy.Count {
-	edges, n := in.arrays[edgesArray], npy.Count{Of: in.ofFolder, Told: sizesArray}
-	if n.Of == 0 {
+func (in *npzInstance) countNodes() (n npy.Count, problem *option.Error) {
+	edges := in.arrays[edgesArray]
+	if n = (npy.Count{Of: in.ofFolder, Told: sizesArray}); n.Of == 0 {
 		n = in.rules.Count(in.arrays, "n", ofNodes...)
 	}
 	if n.Of > 0 {
-		return n
+		return n, nil
 	}
 	n.Told = edgesArray
 	for _, s := range edges.Ints {
@@ -128,18 +131,20 @@ func (in *npzInstance) countNodes() npy.Count {
 	}
 	// Without isolated nodes there are at most two nodes per edge.
 	const someIsolated = 1024
-	if n.Of > 2*edges.Rows()+someIsolated {
-		in.Add(0, n.Told, "give the array "+statesArray+" with shape [n] if there really are that many",
-			"it asks for %d nodes, but there are only %d edges", n.Of, edges.Rows())
+	if m := len(edges.Ints) / 2; n.Of > 2*m+someIsolated {
+		problem = option.At(in.File, 0, n.Told, "give the array "+statesArray+" with shape [n] if there really are that many",
+			"it asks for %d nodes, but there are only %d edges", n.Of, m)
 	} else if n.Of == 0 {
-		in.Add(0, n.Told, "", "the network has no nodes")
+		problem = option.At(in.File, 0, n.Told, "", "the network has no nodes")
 	}
-	return n
+	return n, problem
 }
 
 // fill takes over the arrays whose lengths fit.
 func (in *npzInstance) fill() {
-	n, m, labels, spec := in.countNodes(), len(in.arrays[edgesArray].Ints)/2, in.arrays[labelsArray], &in.spec
+	in.joinLattice()
+	n, problem := in.countNodes()
+	m, labels, spec := len(in.arrays[edgesArray].Ints)/2, in.arrays[labelsArray], &in.spec
 	samples := in.rules.Count(in.arrays, "samples", labelsArray)
 	if len(labels.Shape) == 1 {
 		samples.Of = 1
@@ -148,8 +153,11 @@ func (in *npzInstance) fill() {
 	if k := in.rules.Count(in.arrays, "states", edgeMeansArray, nodeMeansArray); k.Of > 0 {
 		known["states"] = k
 	}
-	if len(in.List) == 0 {
-		in.rules.Check(in.arrays, known, in.Located)
+	if in.rules.Check(in.arrays, known, in.Located); in.has(edgeBinsArray) && in.has(edgeFeaturesArray) {
+		in.Add(0, edgeFeaturesArray, "give one of the two", "edges have %s already", edgeBinsArray)
+	}
+	if len(in.List) == 0 && problem != nil {
+		in.Keep(problem)
 	}
 	if len(in.List) > 0 {
 		return

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
@@ -149,9 +148,6 @@ func (l *npzLoader) open(r *opened, file npzFile, graphs *graphCache) {
 		if r.list = append(r.list, problems...); in != nil {
 			r.instances = append(r.instances, in)
 		}
-		if in != nil && c.ofFolder > 0 {
-			in.spec.Name = strconv.Itoa(i)
-		}
 	}
 }
 
@@ -210,11 +206,7 @@ func (l *npzLoader) build() {
 		before := len(l.problems)
 		spec := &in.spec
 		if len(r.Columns) > 0 && r.Columns[0].Name != "" {
-			names := make([]string, len(r.Columns))
-			for i, c := range r.Columns {
-				names[i] = c.Name
-			}
-			l.set.Names = append(l.set.Names, names)
+			l.set.Names = append(l.set.Names, textsOf(r.Columns, func(c sampleColumn) string { return c.Name }))
 		}
 		if len(spec.SampleWeights) > 0 && sum(spec.SampleWeights) == 0 {
 			l.failAt(in.File, "", "", "all samples weigh 0: nothing is left to learn from")

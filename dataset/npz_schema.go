@@ -189,42 +189,37 @@ func (l *npzLoader) pairTypes(nodeTypes []crf.NodeType) (types []crf.EdgeType) {
 
 func comparePairs[T cmp.Ordered](a, b [2]T) int { return slices.Compare(a[:], b[:]) }
 
-// typeEdges gives edges types.
+// typeEdges gives edges the types that their ends decide, where the file does not say any; nil is 0 for all.
 func (l *npzLoader) typeEdges() {
+	nodes, edges := l.set.Schema.NodeTypes, l.set.Schema.EdgeTypes
+	byEnds := map[[2]int]int32{}
+	for b, t := range edges {
+		byEnds[[2]int{t.U, t.V}] = int32(b)
+	}
 	for _, in := range l.instances {
-		if in.edges.types = l.edgeTypesFor(in); in.edges.count > 0 && len(l.set.Schema.EdgeTypes) == 0 {
+		if in.edges.count > 0 && len(edges) == 0 {
 			l.at(in, edgesArray, "", "there are %d edges, but the model has no edge type", in.edges.count)
 		}
-	}
-}
-
-// edgeTypesFor returns the type of every edge of an instance, or nil for all 0; where the file does not say, the ends
-// decide.
-func (l *npzLoader) edgeTypesFor(in *npzInstance) []int32 {
-	if in.edges.types != nil || len(l.set.Schema.EdgeTypes) <= 1 {
-		return in.edges.types
-	}
-	byEnds := map[[2]int]int32{}
-	for b, t := range l.set.Schema.EdgeTypes {
-		pair := [2]int{t.U, t.V}
-		if _, twice := byEnds[pair]; twice {
-			l.at(in, edgeTypesArray, "", "the array is missing; edge types %q and others join the same node types", t.Name)
-			return nil
+		if in.edges.types != nil || len(edges) <= 1 {
+			continue
 		}
-		byEnds[pair] = int32(b)
-	}
-	types := make([]int32, in.edges.count)
-	for e := range types {
-		u, v := in.endTypes(e)
-		b, ok := byEnds[[2]int{u, v}]
-		if types[e] = b; !ok {
-			names := l.set.Schema.NodeTypes
-			l.at(in, edgePlace(e), "", "joins node type %q to %q, for which there is no edge type", names[u].Name,
-				names[v].Name)
-			return nil
+		for b, t := range edges {
+			if byEnds[[2]int{t.U, t.V}] != int32(b) {
+				l.at(in, edgeTypesArray, "", "the array is missing; edge types %q and others join the same node types", t.Name)
+				return
+			}
+		}
+		in.edges.types = make([]int32, in.edges.count)
+		for e := range in.edges.types {
+			u, v := in.endTypes(e)
+			b, ok := byEnds[[2]int{u, v}]
+			if in.edges.types[e] = b; !ok {
+				l.at(in, edgePlace(e), "", "joins node type %q to %q, for which there is no edge type", nodes[u].Name,
+					nodes[v].Name)
+				break
+			}
 		}
 	}
-	return types
 }
 
 // learnFeatures adds the lengths and names of the feature vectors to the schema, and how many copies untied types have.
@@ -339,8 +334,5 @@ func (l *npzLoader) countBins() int {
 	if l.manifest.EdgeBins > 0 {
 		return l.manifest.EdgeBins
 	}
-	if far := largest.problem(); far != "" {
-		l.failAt(l.instances[0].File, edgeBinsArray, `correct it, or give "edge_bins" in `+ManifestName, "%s", far)
-	}
-	return int(largest.largest) + 1
+	return l.count(&largest, l.instances[0].File, edgeBinsArray, edgeBinsArray)
 }

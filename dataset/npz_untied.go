@@ -28,30 +28,22 @@ func (l *npzLoader) untie() {
 	}
 }
 
-// otherNetwork refuses an instance that an untied model has no weights for.
-func (l *npzLoader) otherNetwork(in *npzInstance) {
-	where, remedy := "those the model was trained on", "untied weights belong to one graph; train tied weights for several"
-	if l.o.Schema == nil {
-		where = "those of " + l.instances[0].File
-	}
-	if in.samples != nil {
-		remedy = "name the table of edges of the training behind the samples, or give its {lattice}"
-	}
-	l.at(in, edgesArray, remedy, "its edges or numbers of states are not %s", where)
-}
-
 // checkStructure checks that untied weights belong to the networks, and leaves the edges that have some.
 func (l *npzLoader) checkStructure() {
-	r := &l.set.Recipe
+	r, where := &l.set.Recipe, "those the model was trained on"
 	if l.o.Schema == nil && r.Untied {
-		r.Structure = structureOf(l.instances[0], &l.set.Schema)
+		r.Structure, where = structureOf(l.instances[0], &l.set.Schema), "those of "+l.instances[0].File
 	}
 	for _, in := range l.instances {
-		if r.Untied && structureOf(in, &l.set.Schema) != r.Structure {
-			l.otherNetwork(in)
+		if !r.Untied || structureOf(in, &l.set.Schema) == r.Structure {
+			l.keepEdges(in)
 			continue
 		}
-		l.keepEdges(in)
+		remedy := "untied weights belong to one graph; train tied weights for several"
+		if in.samples != nil {
+			remedy = "name the table of edges of the training behind the samples, or give its {lattice}"
+		}
+		l.at(in, edgesArray, remedy, "its edges or numbers of states are not %s", where)
 	}
 }
 

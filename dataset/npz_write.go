@@ -48,20 +48,11 @@ func FromArrays(m Manifest, o Options, instances ...*Arrays) (*Set, error) {
 	}
 	l := &npzLoader{loader: newLoader(context.Background(), &o)}
 	l.manifest, l.manifestPath = m, ManifestName
-	var graphs graphCache
+	files := make([]npzFile, len(instances))
 	for i, a := range instances {
-		name := cmp.Or(a.Name, strconv.Itoa(i))
-		contents, err := a.contents(name)
-		if err != nil {
-			return nil, public(err)
-		}
-		in, list := newNPZInstance(name, contents, &graphs)
-		if in != nil {
-			in.spec.Name = name
-		}
-		l.instances, l.problems = append(l.instances, in), append(l.problems, list...)
+		files[i] = npzFile{cmp.Or(a.Name, strconv.Itoa(i)), a.open}
 	}
-	if len(instances) == 0 {
+	if l.readFiles(files); len(instances) == 0 {
 		return nil, &Error{Option: "instances", Problem: "no data are given"}
 	}
 	set, list := told(l.finish())
@@ -71,15 +62,15 @@ func FromArrays(m Manifest, o Options, instances ...*Arrays) (*Set, error) {
 // WriteFile writes an instance file that Open and numpy.load read, whole or not at all. The same arrays give the same
 // bytes. Arrays that do not fit together are reported as *Error, as reading the file would.
 func (a *Arrays) WriteFile(path string) error {
-	contents, err := a.contents(path)
-	if err != nil {
-		return public(err)
+	var r opened
+	contents := a.open(&r, path)
+	for _, c := range contents {
+		_, r.list = newNPZInstance(path, c, &graphCache{})
 	}
-	_, list := newNPZInstance(path, contents, &graphCache{})
-	if _, list = told(nil, list); len(list) > 0 {
+	if _, list := told(nil, r.list); len(list) > 0 {
 		return firstOf(list)
 	}
-	return npy.WriteArchive(path, contents.written()...)
+	return npy.WriteArchive(path, contents[0].written()...)
 }
 
 // written are the arrays on their way into a file.
@@ -94,9 +85,9 @@ func (c *npzContents) written() (arrays []npy.Array) {
 	return arrays
 }
 
-// contents are the arrays as reading the file gives them.
-func (a *Arrays) contents(path string) (*npzContents, error) {
-	c := &npzContents{rules: instanceArrays, arrays: map[string]npy.Values{}}
+// open gives the arrays as reading the file does.
+func (a *Arrays) open(r *opened, path string) []*npzContents {
+	c := &npzContents{name: path, rules: instanceArrays, arrays: map[string]npy.Values{}}
 	add := func(name string, data []int32, shape ...int) {
 		if data != nil {
 			c.arrays[name] = npy.Values{Shape: shape, Ints: data}
@@ -125,25 +116,26 @@ func (a *Arrays) contents(path string) (*npzContents, error) {
 	}
 	for i, sample := range a.Labels {
 		if n := len(a.Labels[0]); len(sample) != n {
-			return nil, option.At(path, 0, fmt.Sprintf("%s[%d]", labelsArray, i), "",
-				"it has %d entries, the first sample has %d", len(sample), n)
+			r.list = append(r.list, option.At(path, 0, fmt.Sprintf("%s[%d]", labelsArray, i), "",
+				"it has %d entries, the first sample has %d", len(sample), n))
 		}
 	}
-	switch labels := slices.Concat(a.Labels...); len(a.Labels) {
-	case 0:
-	case 1:
+	if labels := slices.Concat(a.Labels...); len(a.Labels) == 1 {
 		add(labelsArray, labels, len(labels))
-	default:
+	} else if len(a.Labels) > 1 {
 		add(labelsArray, labels, len(a.Labels), len(a.Labels[0]))
 	}
-	for name, m := range map[string]*Matrix{nodeFeaturesArray: a.NodeFeatures, edgeFeaturesArray: a.EdgeFeatures} {
-		if m == nil {
-			continue
+	for i, m := range []*Matrix{a.NodeFeatures, a.EdgeFeatures} {
+		name := []string{nodeFeaturesArray, edgeFeaturesArray}[i]
+		if m != nil && (m.Columns < 1 || len(m.Data)%m.Columns != 0) {
+			r.list = append(r.list, option.At(path, 0, name, "", "%d values do not divide into rows of %d", len(m.Data),
+				m.Columns))
+		} else if m != nil {
+			c.arrays[name] = npy.Values{Shape: []int{len(m.Data) / m.Columns, m.Columns}, Double: m.Data}
 		}
-		if m.Columns < 1 || len(m.Data)%m.Columns != 0 {
-			return nil, option.At(path, 0, name, "", "%d values do not divide into rows of %d", len(m.Data), m.Columns)
-		}
-		c.arrays[name] = npy.Values{Shape: []int{len(m.Data) / m.Columns, m.Columns}, Double: m.Data}
 	}
-	return c, nil
+	if len(r.list) > 0 {
+		return nil
+	}
+	return []*npzContents{c}
 }

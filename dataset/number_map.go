@@ -68,7 +68,7 @@ func parseNumbers(path string, data []byte, allowed int64) (m *numberMap, list [
 func parseRegions(path string, data []byte) (*numberMap, []error) {
 	m := &numberMap{path: path, numbers: make([]int32, 0, len(data)/2+1)}
 	p := &option.Problems{File: path}
-	data = bytes.TrimRight(bytes.TrimPrefix(fileio.Lines(data), []byte("\ufeff")), " \t\r\n")
+	data = bytes.TrimRight(fileio.Lines(data), " \t\r\n")
 	for row := range bytes.Lines(data) {
 		m.rows++
 		texts := strings.Fields(string(row))

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/npy"
@@ -136,10 +135,7 @@ func (p *sampleReader) lattice(asked string) (edges []int32) {
 			"each of %d columns, and no table of edges", asked, n))
 		return nil
 	}
-	g, _ := graph.Grid(rows, cols, graph.GridOptions{Torus: joined}) // it has no other errors
-	for _, e := range g.Pairs() {
-		edges = append(edges, e[0], e[1])
-	}
+	edges, _ = latticeEdges(rows, cols, joined) // it has no other errors
 	return edges
 }
 

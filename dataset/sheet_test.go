@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/blockbp/blockbp/internal/formats"
-	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 const headedNodes = "id,label,split,age,town,remark\n" +
@@ -284,7 +283,7 @@ func TestColumnKinds(t *testing.T) {
 			t.Fatal(of.List)
 		}
 		note := ""
-		col, err := oracle.Must(look([]*formats.Table{of}, "c"))(t).decide(false, func(format string, arguments ...any) {
+		col, err := look("c", of).decide(false, func(format string, arguments ...any) {
 			note += fmt.Sprintf(format, arguments...)
 		})
 		return col, note, err

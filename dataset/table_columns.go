@@ -42,14 +42,17 @@ type column struct {
 }
 
 // size is the number of features that a column makes.
-func (c *column) size() int {
-	n := max(1, c.Indices, len(c.Values))
-	for _, more := range []bool{c.Other, c.Missing} {
-		if more {
-			n++
-		}
+func (c *column) size() int { return max(1, c.Indices, len(c.Values)) + len(c.more()) }
+
+// more names the features behind those of its values.
+func (c *column) more() (names []string) {
+	if c.Other {
+		names = append(names, c.Name+" (other)")
 	}
-	return n
+	if c.Missing {
+		names = append(names, c.Name+" (missing)")
+	}
+	return names
 }
 
 // isMissing reports whether a cell says that there is no value.
@@ -74,18 +77,13 @@ func (c *column) features() []string {
 			names = append(names, c.Name+"="+v)
 		}
 	}
-	if c.Other {
-		names = append(names, c.Name+" (other)")
-	}
-	if c.Missing {
-		names = append(names, c.Name+" (missing)")
-	}
-	return names
+	return append(names, c.more()...)
 }
 
 // sound reports whether a column of a recipe can be used.
 func (c *column) sound() bool {
-	return len(numeric.SetOf(c.Values)) == len(c.Values) && !math.IsNaN(c.Mean) && !math.IsInf(c.Mean, 0) &&
+	rising := func(a, b string) int { return cmp.Or(strings.Compare(a, b), -1) }
+	return slices.IsSortedFunc(c.Values, rising) && !math.IsNaN(c.Mean) && !math.IsInf(c.Mean, 0) &&
 		c.Indices >= 0 && c.Indices <= mostFeatures && (c.Indices == 0 || !c.Other && c.Values == nil)
 }
 
@@ -109,7 +107,7 @@ func namesOfColumns(columns []column) (names []string) {
 type columnSurvey struct {
 	distinct // of cells that have a value
 	name     string
-	number   func(cell string) (float64, error)
+	table    *formats.Table // the first
 	missing  int
 }
 
@@ -118,13 +116,10 @@ type columnSurvey struct {
 var written = regexp.MustCompile(`(?i)^[-+]?(?:[$€£¥]? ?\d+(?:[,.' ]\d{3})*(?:[.,]\d+)?(?:e[-+]?\d+)? ?[$€£%]?|inf)$`)
 
 // look looks at all cells of a column.
-func look(tables []*formats.Table, name string) (*columnSurvey, error) {
-	c := &columnSurvey{name: name, number: tables[0].Number}
+func look(name string, tables ...*formats.Table) *columnSurvey {
+	c := &columnSurvey{name: name, table: tables[0]}
 	for _, t := range tables {
 		at := t.Column(name)
-		if at < 0 {
-			return nil, option.At(t.File, 1, "", "", "there is no column %q, which %s has", option.Short(name), tables[0].File)
-		}
 		for r, cells := range t.Rows {
 			if text := cells[at]; !formats.MissingCell(text) {
 				c.add(t.File, int(t.Lines[r]), text)
@@ -133,7 +128,7 @@ func look(tables []*formats.Table, name string) (*columnSurvey, error) {
 			}
 		}
 	}
-	return c, nil
+	return c
 }
 
 // isList reports whether the cells are lists of features, which may be empty.
@@ -144,7 +139,7 @@ func (c *columnSurvey) isList() bool { return strings.EqualFold(c.name, formats.
 func (c *columnSurvey) numbers() (values []float64, meant, odd int) {
 	odd = -1
 	for i, text := range c.texts {
-		x, err := c.number(text)
+		x, err := c.table.Number(text)
 		if err == nil {
 			values = append(values, slices.Repeat([]float64{x}, c.count[i])...)
 		} else if odd < 0 {
@@ -236,18 +231,17 @@ func (c *columnSurvey) categories(col *column, note func(format string, argument
 // columnReader makes features of the cells of a column.
 type columnReader struct {
 	column
-	at, first int            // where it stands in the table, and its first feature
-	values    map[string]int // of text
-	unknown   int            // cells for which a model has no feature
-	note      string         // of the first of these
-	number    func(cell string) (float64, error)
+	table     *formats.Table
+	at, first int    // where it stands in the table, and its first feature
+	unknown   int    // cells for which a model has no feature
+	note      string // of the first of these
 	comma     string // the first cell with a decimal comma
 }
 
 // read adds the features of a cell to those of its row. It says what is wrong with the cell.
 func (c *columnReader) read(row *[]sparseValue, line int, cell string) (problem string) {
 	put := func(j int, x float64) { *row = append(*row, sparseValue{int32(c.first + j), x}) }
-	j, known := c.values[cell]
+	j, known := slices.BinarySearch(c.Values, cell)
 	switch missing := c.isMissing(cell); {
 	case missing:
 		if c.Indices == 0 && c.Values == nil {
@@ -259,7 +253,7 @@ func (c *columnReader) read(row *[]sparseValue, line int, cell string) (problem 
 	case c.Indices > 0:
 		return c.parse(cell, put)
 	case c.Values == nil:
-		x, err := c.number(cell)
+		x, err := c.table.Number(cell)
 		if err != nil {
 			return fmt.Sprintf("%q is not a finite decimal number, which the model wants of this column; write digits "+
 				"and a decimal point alone", option.Short(cell))
@@ -316,10 +310,7 @@ func (c *columnReader) parse(text string, put func(j int, x float64)) (problem s
 func (l *tableLoader) featuresOf(t *formats.Table, columns []column, bias bool) (f crf.Features) {
 	readers, dim, lists, entries := make([]columnReader, len(columns)), 0, false, len(columns)
 	for i, c := range columns {
-		readers[i] = columnReader{column: c, at: t.Column(c.Name), first: dim, values: map[string]int{}, number: t.Number}
-		for j, v := range c.Values {
-			readers[i].values[v] = j
-		}
+		readers[i] = columnReader{column: c, table: t, at: t.Column(c.Name), first: dim}
 		dim, lists = dim+c.size(), lists || c.Indices > 0
 	}
 	if bias {
@@ -332,7 +323,7 @@ func (l *tableLoader) featuresOf(t *formats.Table, columns []column, bias bool) 
 		return f
 	}
 	var numbers []float64 // of dense features
-	if !lists && number*dim == each {
+	if len(columns) > 0 && !lists && number*dim == each {
 		numbers = make([]float64, all*dim)
 	}
 	var rows sparseRows
@@ -360,8 +351,8 @@ func (l *tableLoader) featuresOf(t *formats.Table, columns []column, bias bool) 
 	var err error
 	switch {
 	case len(t.List) > 0: // which are said
-	case dim == 0:
-		f = crf.Constant(all, 0)
+	case len(columns) == 0:
+		f = crf.Constant(all, dim)
 	case numbers != nil:
 		f, err = crf.Dense(numbers, dim)
 	default:

@@ -165,16 +165,18 @@ func (l *tableLoader) chooseColumns() {
 // survey decides on the columns of tables but for those of the first that have a role.
 func (l *tableLoader) survey(tables []*formats.Table) (columns []column) {
 	first := tables[0]
-	taken := slices.Collect(maps.Values(first.Roles))
-	if i := slices.Index(first.Header, ""); i >= 0 && !slices.Contains(taken, i) {
+	if i := slices.Index(first.Header, ""); i >= 0 && !slices.Contains(slices.Collect(maps.Values(first.Roles)), i) {
 		l.warn("%s: column %d has no name, as row numbers that pandas writes, and is left out", first.File, i+1)
 	}
-	for _, name := range l.features(first) {
-		c, err := look(tables, name)
-		if err != nil {
-			l.fail(err)
-			continue
-		}
+	names := l.features(first)
+	for _, t := range tables {
+		l.wants(t, names, first.File+" has")
+	}
+	if len(l.problems) > 0 {
+		return nil
+	}
+	for _, name := range names {
+		c := look(name, tables...)
 		col, err := c.decide(slices.Contains(l.o.given(formats.RoleText), name), func(format string, arguments ...any) {
 			l.warn("%s: "+format, append([]any{first.File}, arguments...)...)
 		})
@@ -202,21 +204,23 @@ func (l *tableLoader) countIndices(file string, c *columnSurvey) int {
 			}
 		}
 	}
-	if far := largest.problem(); far != "" {
-		l.failAt(file, c.name, `correct it, or name "node_features" in `+ManifestName, "%s", far)
+	return l.count(&largest, file, c.name, "node_features")
+}
+
+// wants checks that a table has columns, as something else has.
+func (l *tableLoader) wants(t *formats.Table, names []string, as string) {
+	for _, name := range names {
+		if len(l.problems) < option.MostPerFile && t.Column(name) < 0 {
+			l.fail(option.At(t.File, 1, "", "", "there is no column %q, which %s; %s", option.Short(name), as,
+				option.DidYouMean(name, t.Header)))
+		}
 	}
-	return int(largest.largest) + 1
 }
 
 // compareColumns checks that a table has the columns of the model; the others are not looked at.
 func (l *tableLoader) compareColumns(t *formats.Table, columns []column) {
 	var more []string
-	for i := range columns {
-		if name := columns[i].Name; len(l.problems) < option.MostPerFile && t.Column(name) < 0 {
-			l.fail(option.At(t.File, 1, "", "", "there is no column %q, which the model was trained with; %s",
-				option.Short(name), option.DidYouMean(name, t.Header)))
-		}
-	}
+	l.wants(t, textsOf(columns, func(c column) string { return c.Name }), "the model was trained with")
 	for _, name := range l.features(t) {
 		if !slices.ContainsFunc(columns, func(c column) bool { return strings.EqualFold(c.Name, name) }) {
 			more = append(more, fmt.Sprintf("%q", option.Short(name)))
@@ -291,9 +295,6 @@ func (l *tableLoader) freezeGraph(g *tableGraph) {
 		return
 	}
 	spec := crf.InstanceSpec{Name: g.name, Graph: g.topology, NodeFeat: []crf.Features{g.features}}
-	if len(l.rules.Edges) == 0 {
-		g.edgeFeatures = crf.Constant(g.topology.NumEdges(), 1)
-	}
 	if len(s.EdgeTypes) > 0 {
 		spec.EdgeFeat = []crf.Features{g.edgeFeatures}
 	}

@@ -119,11 +119,7 @@ func (l *tableLoader) identifier(t *formats.Table) int {
 		if !strings.HasSuffix(strings.ToLower(name), "id") || slices.Contains(l.o.given(formats.RoleIgnore), name) {
 			continue
 		}
-		different := map[string]bool{}
-		for _, cells := range t.Rows {
-			different[cells[i]] = true
-		}
-		if len(different) == len(t.Rows) {
+		if c := look(name, t); c.missing < 2 && len(c.texts) == c.total {
 			l.warn("%s: the column %q identifies nodes, and not the first, which counts the rows; {columns=ignore=%s} takes "+
 				"the numbers of rows", t.File, option.Short(name), name)
 			return i

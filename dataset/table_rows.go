@@ -103,9 +103,8 @@ func (l *tableLoader) readEdges(g *tableGraph) {
 	l.chain(e.u, e.v, g.row)
 	l.tied = l.tied || g.reversed > 0
 	turned := e.sort(l.edgesDirected())
-	if t.Pick(e.rows); len(l.rules.Edges) > 0 {
-		g.edgeFeatures = l.featuresOf(t, l.rules.Edges, true)
-	}
+	t.Pick(e.rows)
+	g.edgeFeatures = l.featuresOf(t, l.rules.Edges, true)
 	var err error
 	if g.topology, err = graph.FromEdges(len(g.names), e.u, e.v); turned != nil {
 		l.turned[g.topology] = turned

@@ -83,9 +83,10 @@ func ReadIf(path, wanted string, most int64, allow func(size int64) error) ([]by
 	return text, nil
 }
 
-// Lines makes line feeds of carriage returns, in place, in a text whose lines end in these
-// alone, as spreadsheets still write for old Macintosh computers. Other texts stay as they are.
+// Lines makes line feeds of carriage returns, in place, in a text whose lines end in these alone, as spreadsheets still
+// write for old Macintosh computers, and leaves out the mark that some editors begin a text with.
 func Lines(text []byte) []byte {
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	if bytes.IndexByte(text, '\n') < 0 {
 		for i, c := range text {
 			if c == '\r' {

@@ -95,10 +95,9 @@ func trimmed(cells []string) []string {
 // one. Rows without any cell are left out, and those with another number than the header are problems.
 func ReadTable(path string, data []byte, list bool) *Table {
 	t := ReadRows(path, data, list)
-	if len(t.Rows) == 0 {
-		return t
+	if len(t.Rows) > 0 {
+		t.Keep(t.TakeHeader())
 	}
-	t.Keep(t.TakeHeader())
 	return t
 }
 
@@ -113,7 +112,6 @@ func (t *Table) PutBack() {
 
 // ReadRows reads the rows of a table, the first of which may be a header, or a list of edges.
 func ReadRows(path string, data []byte, list bool) *Table {
-	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	t := &Table{Problems: option.Problems{File: path}, Roles: map[string]int{}}
 	if t.Keep(NotText(path, data)); len(t.List) > 0 {
 		return t

@@ -48,7 +48,7 @@ type Text struct {
 
 // ReadText looks at the lines of tagged text; without any, Ends is 0. The error is that of what is no text.
 func ReadText(path string, data []byte) (*Text, error) {
-	text := strings.ReplaceAll(strings.TrimPrefix(string(data), "\ufeff"), "\r\n", "\n")
+	text := strings.ReplaceAll(string(data), "\r\n", "\n")
 	f := &Text{Path: path, Text: text, columns: map[int]int{}, Counts: true}
 	if err := NotText(path, data); err != nil {
 		return nil, err

@@ -2,12 +2,15 @@
 package npy
 
 import (
+	"archive/zip"
 	"encoding/binary"
 	"fmt"
 	"io"
-	"math"
+	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/blockbp/blockbp/internal/fileio"
 )
 
 // Magic begins every .npy file.
@@ -19,23 +22,6 @@ const chunk = 1 << 14
 // Number are the types of elements that are written.
 type Number interface {
 	int32 | uint64 | float32 | float64
-}
-
-// Half is a number in 16 bits, as in IEEE 754.
-type Half uint16
-
-// Float32 returns the number: every one of 16 bits has one of 32.
-func (h Half) Float32() float32 {
-	sign, exponent, mantissa := uint32(h>>15)<<31, uint32(h>>10)&31, uint32(h)&1023
-	const shift, bias = 23 - 10, 127 - 15
-	switch exponent {
-	case 0: // a multiple of the least
-		x := float32(mantissa) / (1 << 24)
-		return math.Float32frombits(sign | math.Float32bits(x))
-	case 31: // infinite, or no number
-		return math.Float32frombits(sign | 255<<23 | mantissa<<shift)
-	}
-	return math.Float32frombits(sign | (exponent+bias)<<23 | mantissa<<shift)
 }
 
 // Write writes an array of the given shape; data are its elements in C order.
@@ -50,35 +36,17 @@ func Write[T Number](w io.Writer, shape []int, data []T) error {
 // begin at a multiple of 64 bytes, as the format asks.
 func WriteHeader[T Number](w io.Writer, shape []int) error {
 	const before = len(Magic) + 4 // version and length of the header
-	sizes := ""
-	for i, n := range shape {
-		if i > 0 {
-			sizes += ", "
-		}
-		sizes += fmt.Sprint(n)
-	}
+	sizes := strings.Trim(ShapeText(shape), "[]")
 	if len(shape) == 1 {
 		sizes += ","
 	}
-	header := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", descr[T](), sizes)
+	kind := reflect.TypeFor[T]().Name()[0] // as NumPy has it
+	header := fmt.Sprintf("{'descr': '<%c%d', 'fortran_order': False, 'shape': (%s), }", kind, binary.Size(T(0)), sizes)
 	header += strings.Repeat(" ", 63-(before+len(header))%64) + "\n"
 	start := append([]byte(Magic), 1, 0)
 	start = binary.LittleEndian.AppendUint16(start, uint16(len(header)))
 	_, err := w.Write(append(start, header...))
 	return err
-}
-
-// descr names a type of elements as numpy does.
-func descr[T Number]() string {
-	switch any(T(0)).(type) {
-	case int32:
-		return "<i4"
-	case uint64:
-		return "<u8"
-	case float32:
-		return "<f4"
-	}
-	return "<f8"
 }
 
 // WriteData writes the next elements, in C order.
@@ -89,4 +57,50 @@ func WriteData[T Number](w io.Writer, data []T) error {
 		}
 	}
 	return nil
+}
+
+// Array is an array on its way into a file.
+type Array struct {
+	Name  string
+	Write func(io.Writer) error
+}
+
+// WriteArchive writes an npz file, uncompressed, whole or not at all.
+func WriteArchive(path string, arrays ...Array) error {
+	return fileio.Write(path, func(w io.Writer) error {
+		archive := zip.NewWriter(w)
+		for _, a := range arrays {
+			entry, err := archive.CreateHeader(&zip.FileHeader{Name: a.Name + ".npy", Method: zip.Store})
+			if err != nil {
+				return err
+			}
+			if err := a.Write(entry); err != nil {
+				return err
+			}
+		}
+		return archive.Close()
+	})
+}
+
+// ArrayOf is an array of the given shape; data are its elements in C order.
+func ArrayOf[T Number](name string, data []T, shape ...int) Array {
+	return Array{name, func(w io.Writer) error { return Write(w, shape, data) }}
+}
+
+// RowsOf is an array that is made row by row, a row being all but the first index: as
+// a whole it could be far more than what it is made of takes in memory.
+func RowsOf[T Number](name string, fill func(row []T, i int), shape ...int) Array {
+	return Array{name, func(w io.Writer) error {
+		if err := WriteHeader[T](w, shape); err != nil || shape[0] == 0 { // a row may be large even so
+			return err
+		}
+		row := make([]T, (&Values{Shape: shape}).Width())
+		for i := range shape[0] {
+			fill(row, i)
+			if err := WriteData(w, row); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
 }

@@ -17,23 +17,48 @@ import (
 	"github.com/blockbp/blockbp/internal/option"
 )
 
-// MostHeaderBytes bounds the header of an array: NumPy's own limit for headers it did not write itself is 10,000.
-const MostHeaderBytes = 1 << 16
+// mostHeaderBytes bounds the header of an array: NumPy's own limit for headers it did not write itself is 10,000.
+const mostHeaderBytes = 1 << 16
 
 // Header describes an array whose data follow.
 type Header struct {
 	Descr   string // NumPy's name of the type, such as "<f4"
 	Size    int    // bytes of an element
-	Order   binary.ByteOrder
-	Fortran bool // the first index runs fastest
+	Fortran bool   // the first index runs fastest
 	Shape   []int
 	Count   int   // product of Shape
 	bytes   int64 // of the header itself, with magic
+
+	// Number makes a floating-point number of an element's bytes; truth values are 0 and 1.
+	Number func(raw []byte) float64
 }
 
-// elementSizes are the types of elements that are read, without their byte order.
-var elementSizes = map[string]int{
-	"b1": 1, "i1": 1, "u1": 1, "i2": 2, "u2": 2, "f2": 2, "i4": 4, "u4": 4, "f4": 4, "i8": 8, "u8": 8, "f8": 8,
+// numbers are, for each type of elements without its byte order, what makes a number of an element's bytes.
+func numbers(order binary.ByteOrder) map[string]func(raw []byte) float64 {
+	return map[string]func(raw []byte) float64{
+		"b1": func(raw []byte) float64 { return float64(raw[0]) },
+		"u1": func(raw []byte) float64 { return float64(raw[0]) },
+		"i1": func(raw []byte) float64 { return float64(int8(raw[0])) },
+		"u2": func(raw []byte) float64 { return float64(order.Uint16(raw)) },
+		"i2": func(raw []byte) float64 { return float64(int16(order.Uint16(raw))) },
+		"f2": func(raw []byte) float64 { return half(order.Uint16(raw)) },
+		"u4": func(raw []byte) float64 { return float64(order.Uint32(raw)) },
+		"i4": func(raw []byte) float64 { return float64(int32(order.Uint32(raw))) },
+		"f4": func(raw []byte) float64 { return float64(math.Float32frombits(order.Uint32(raw))) },
+		"u8": func(raw []byte) float64 { return float64(order.Uint64(raw)) },
+		"i8": func(raw []byte) float64 { return float64(int64(order.Uint64(raw))) },
+		"f8": func(raw []byte) float64 { return math.Float64frombits(order.Uint64(raw)) },
+	}
+}
+
+// half is the number of 16 bits, as in IEEE 754: one of 32 has the same with another bias of the exponent.
+func half(h uint16) float64 {
+	bits := uint32(h&0x7fff) << 13
+	x := math.Float32frombits(bits) * (1 << (127 - 15))
+	if bits >= 31<<23 { // infinite, or no number
+		x = math.Float32frombits(bits | 255<<23)
+	}
+	return math.Copysign(float64(x), float64(int16(h)))
 }
 
 // DataBytes is the number of bytes the data take.
@@ -51,18 +76,15 @@ func ReadHeader(r io.Reader) (*Header, error) {
 	if _, err := io.ReadFull(r, start); err != nil || string(start[:len(Magic)]) != Magic {
 		return nil, fmt.Errorf("it does not begin like a NumPy array")
 	}
-	length := make([]byte, 4)
-	switch version := start[len(Magic)]; version {
-	case 1:
-		length = length[:2]
-	case 2, 3:
-	default:
-		return nil, fmt.Errorf("NumPy format version is %d, want 1, 2 or 3", version)
+	length, known := map[byte]int{1: 2, 2: 4, 3: 4}[start[len(Magic)]]
+	if !known {
+		return nil, fmt.Errorf("NumPy format version is %d, want 1, 2 or 3", start[len(Magic)])
 	}
-	_, err := io.ReadFull(r, length)
-	size := binary.LittleEndian.Uint32(length[:4])
-	if size > MostHeaderBytes {
-		return nil, fmt.Errorf("header has %d bytes, at most %d are allowed", size, MostHeaderBytes)
+	bytes := make([]byte, 4)
+	_, err := io.ReadFull(r, bytes[:length])
+	size := binary.LittleEndian.Uint32(bytes)
+	if size > mostHeaderBytes {
+		return nil, fmt.Errorf("header has %d bytes, at most %d are allowed", size, mostHeaderBytes)
 	}
 	text := make([]byte, size)
 	if err == nil {
@@ -73,7 +95,7 @@ func ReadHeader(r io.Reader) (*Header, error) {
 	}
 	h, err := parseHeader(string(text))
 	if err == nil {
-		h.bytes = int64(len(start) + len(length) + len(text))
+		h.bytes = int64(len(start) + length + len(text))
 	}
 	return h, err
 }
@@ -118,12 +140,24 @@ func parseHeader(text string) (*Header, error) {
 		}
 		fields[i] = found[1]
 	}
-	if fields[0] == "" {
+	descr := fields[0]
+	orders := map[string]binary.ByteOrder{"<": binary.LittleEndian, "|": binary.LittleEndian, ">": binary.BigEndian,
+		"=": binary.NativeEndian}
+	order := orders[descr[:min(1, len(descr))]]
+	switch {
+	case descr == "":
 		return nil, fmt.Errorf("its elements are records; save a plain array of numbers")
+	case strings.HasPrefix(descr, "|O"):
+		return nil, fmt.Errorf("dtype is %q, Python objects, which are not read; rows of unequal length are the usual cause",
+			descr)
+	case len(descr) < 3 || order == nil:
+		return nil, fmt.Errorf("dtype %q is unknown", descr)
 	}
-	h := &Header{Fortran: fields[1] == "True", Shape: []int{}, Count: 1}
-	if err := h.parseDescr(fields[0]); err != nil {
-		return nil, err
+	h := &Header{Descr: descr, Size: int(descr[2] - '0'), Number: numbers(order)[descr[1:]], Shape: []int{}, Count: 1,
+		Fortran: fields[1] == "True"}
+	if h.Number == nil {
+		return nil, fmt.Errorf("dtype is %q, want integers, bool or float16 to float64; of texts, numpy.unique(x, "+
+			"return_inverse=True) has the different ones and their numbers", descr)
 	}
 	for size := range strings.FieldsFuncSeq(fields[2], func(c rune) bool { return !unicode.IsDigit(c) }) {
 		n, err := strconv.Atoi(size)
@@ -133,24 +167,6 @@ func parseHeader(text string) (*Header, error) {
 		h.Shape, h.Count = append(h.Shape, n), h.Count*n
 	}
 	return h, nil
-}
-
-func (h *Header) parseDescr(descr string) error {
-	orders := map[byte]binary.ByteOrder{'<': binary.LittleEndian, '|': binary.LittleEndian, '>': binary.BigEndian,
-		'=': binary.NativeEndian}
-	if strings.HasPrefix(descr, "|O") {
-		return fmt.Errorf("dtype is %q, Python objects, which are not read; rows of unequal length are the usual cause",
-			descr)
-	}
-	if len(descr) < 3 || orders[descr[0]] == nil {
-		return fmt.Errorf("dtype %q is unknown", descr)
-	}
-	h.Descr, h.Order = descr, orders[descr[0]]
-	if h.Size = elementSizes[h.Code()]; h.Size == 0 {
-		return fmt.Errorf("dtype is %q, want integers, bool or float16 to float64; of texts, numpy.unique(x, "+
-			"return_inverse=True) has the different ones and their numbers", descr)
-	}
-	return nil
 }
 
 // IndexText writes the index of the i-th element in row-major order; "" of an array that is one number.
@@ -226,16 +242,16 @@ func cutRows[T any](values []T, width, from, to int) []T {
 // Floats reads an array as floating-point numbers. Those that lie there as they are used stay where they are. Integers
 // of at most 16 bits, truth values and float16 become float32, others float64.
 func (h *Header) Floats(raw []byte) Values {
-	a, number := Values{Shape: h.Shape}, h.Number()
+	a := Values{Shape: h.Shape}
 	switch {
 	case h.InPlace(raw) && h.Size == 8:
 		a.Double = unsafe.Slice((*float64)(unsafe.Pointer(&raw[0])), h.Count)
 	case h.InPlace(raw):
 		a.Single = unsafe.Slice((*float32)(unsafe.Pointer(&raw[0])), h.Count)
 	case h.Size <= 2 || h.Code() == "f4":
-		a.Single = made(h, raw, func(x []byte) float32 { return float32(number(x)) })
+		a.Single = made(h, raw, func(x []byte) float32 { return float32(h.Number(x)) })
 	default:
-		a.Double = made(h, raw, number)
+		a.Double = made(h, raw, h.Number)
 	}
 	return a
 }
@@ -251,25 +267,6 @@ func (h *Header) InPlace(raw []byte) bool {
 	return h.asUsed() && h.Count > 0 && uintptr(unsafe.Pointer(&raw[0]))%uintptr(h.Size) == 0
 }
 
-// Number returns what makes a floating-point number of an element's bytes; truth values are 0 and 1.
-func (h *Header) Number() func(raw []byte) float64 {
-	order := h.Order
-	return map[string]func(raw []byte) float64{
-		"b1": func(raw []byte) float64 { return float64(raw[0]) },
-		"u1": func(raw []byte) float64 { return float64(raw[0]) },
-		"i1": func(raw []byte) float64 { return float64(int8(raw[0])) },
-		"u2": func(raw []byte) float64 { return float64(order.Uint16(raw)) },
-		"i2": func(raw []byte) float64 { return float64(int16(order.Uint16(raw))) },
-		"f2": func(raw []byte) float64 { return float64(Half(order.Uint16(raw)).Float32()) },
-		"u4": func(raw []byte) float64 { return float64(order.Uint32(raw)) },
-		"i4": func(raw []byte) float64 { return float64(int32(order.Uint32(raw))) },
-		"f4": func(raw []byte) float64 { return float64(math.Float32frombits(order.Uint32(raw))) },
-		"u8": func(raw []byte) float64 { return float64(order.Uint64(raw)) },
-		"i8": func(raw []byte) float64 { return float64(int64(order.Uint64(raw))) },
-		"f8": func(raw []byte) float64 { return math.Float64frombits(order.Uint64(raw)) },
-	}[h.Code()]
-}
-
 // Integers reads an array of integers or truth values. A value beyond 32 bits is an
 // *option.Error at its index.
 func (h *Header) Integers(raw []byte) (Values, error) {
@@ -277,14 +274,13 @@ func (h *Header) Integers(raw []byte) (Values, error) {
 		return Values{}, fmt.Errorf("dtype is %s, want integers; convert it with astype(numpy.int32), and before that "+
 			"write -1 in the place of NaN, and divide what was measured into classes, as by numpy.digitize", h.Descr)
 	}
-	number, beyond := h.Number(), error(nil)
-	a := Values{Shape: h.Shape, Ints: made(h, raw, func(x []byte) int32 { return int32(number(x)) })}
-	for i := 0; h.Size >= 4 && beyond == nil && i < h.Count; i++ {
-		if v := number(raw[h.Place(i)*h.Size:]); v != float64(a.Ints[i]) {
-			beyond = &option.Error{Place: IndexText(h.Shape, i), Problem: fmt.Sprintf("is %.17g, want at most 31 bits", v)}
+	a := Values{Shape: h.Shape, Ints: made(h, raw, func(x []byte) int32 { return int32(h.Number(x)) })}
+	for i := 0; h.Size >= 4 && i < h.Count; i++ {
+		if v := h.Number(raw[h.Place(i)*h.Size:]); v != float64(a.Ints[i]) {
+			return a, &option.Error{Place: IndexText(h.Shape, i), Problem: fmt.Sprintf("is %.17g, want at most 31 bits", v)}
 		}
 	}
-	return a, beyond
+	return a, nil
 }
 
 // made makes every element of an array of its bytes, in row-major order.

@@ -2,12 +2,18 @@ package npy
 
 import (
 	"archive/zip"
+	"bytes"
 	"cmp"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
 
+	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/memory"
+	"github.com/blockbp/blockbp/internal/option"
 )
 
 const (
@@ -18,9 +24,9 @@ const (
 	mostExpansionRate = 128
 )
 
-// Limits bound the memory that arrays take.
-type Limits struct {
-	Budget *memory.Budget
+// limits bound the memory that arrays take.
+type limits struct {
+	budget *memory.Budget
 	most   float64 // that a file is believed to hold; 0: it lies there as it is
 	kept   float64 // bytes of all arrays
 }
@@ -32,50 +38,58 @@ func (s *Set) ReadArchive(r io.ReaderAt, size int64, budget *memory.Budget) erro
 	if err != nil {
 		return fmt.Errorf("it is no npz file, or was cut short or damaged: %w", err)
 	}
-	l := &Limits{Budget: budget, most: max(freeExpansion, mostExpansionRate*float64(size))}
+	l := &limits{budget: budget, most: max(freeExpansion, mostExpansionRate*float64(size))}
 	for _, entry := range archive.File {
-		s.Add(strings.TrimSuffix(entry.Name, ".npy"), func(floats bool) (Values, error) { return l.readEntry(entry, floats) })
+		s.Add(strings.TrimSuffix(entry.Name, ".npy"), func(floats bool) (a Values, err error) {
+			r, err := entry.Open()
+			if err != nil {
+				return a, fmt.Errorf("%w; write the file with numpy.savez_compressed", err)
+			}
+			defer r.Close()
+			return l.read(r, int64(entry.UncompressedSize64), nil, floats)
+		})
 	}
 	return nil
 }
 
-// readEntry reads one array of an archive.
-func (l *Limits) readEntry(entry *zip.File, floats bool) (a Values, err error) {
-	r, err := entry.Open()
-	if err != nil {
-		return a, fmt.Errorf("%w; write the file with numpy.savez_compressed", err)
-	}
-	defer r.Close()
+// read reads an array of so many bytes, with its header. Elements lie in the file that is mapped, or else come behind
+// the header.
+func (l *limits) read(r io.Reader, size int64, mapped *fileio.Mapping, floats bool) (a Values, err error) {
 	h, err := ReadHeader(r)
 	if err != nil {
 		return a, err
 	}
-	if err := cmp.Or(h.checkSize(int64(entry.UncompressedSize64)), l.Allow(h, floats, h.DataBytes())); err != nil {
+	if err := cmp.Or(h.checkSize(size), l.allow(h, floats, mapped == nil)); err != nil {
 		return a, err
 	}
-	raw := make([]byte, h.DataBytes())
-	_, err = io.ReadFull(r, raw)
-	if err == nil { // only at the end does the archive's checksum get compared
-		_, err = r.Read(make([]byte, 1))
+	var raw []byte
+	if mapped != nil {
+		raw = mapped.Bytes()[h.bytes:]
+	} else {
+		raw = make([]byte, h.DataBytes())
+		if _, err = io.ReadFull(r, raw); err == nil { // only at the end does the archive's checksum get compared
+			_, err = r.Read(make([]byte, 1))
+		}
+		if err != nil && err != io.EOF {
+			return a, fmt.Errorf("%w: the file is damaged", err)
+		}
 	}
-	if err != nil && err != io.EOF {
-		return a, fmt.Errorf("%w: the file is damaged", err)
+	if !floats {
+		return h.Integers(raw)
 	}
-	return h.Values(raw, floats)
+	if a = h.Floats(raw); h.InPlace(raw) {
+		a.Owner = mapped
+	}
+	return a, nil
 }
 
-// Values makes an array of its bytes.
-func (h *Header) Values(raw []byte, floats bool) (Values, error) {
-	if floats {
-		return h.Floats(raw), nil
+// allow refuses an array that would take too much memory, before it is made: for bytes that are read, and for elements
+// where these are not used as they lie.
+func (l *limits) allow(h *Header, floats, read bool) error {
+	width, bytes := 4, 0.0 // float32, or int32 whatever the file has
+	if read {
+		bytes = float64(h.DataBytes())
 	}
-	return h.Integers(raw)
-}
-
-// Allow refuses an array that would take too much memory, before it is made: for so many bytes that are read, and for
-// elements where these are not used as they lie.
-func (l *Limits) Allow(h *Header, floats bool, read int64) error {
-	width, bytes := 4, float64(read) // float32, or int32 whatever the file has
 	if floats && h.Size == 8 || floats && h.Size == 4 && !h.Floating() {
 		width = 8
 	}
@@ -86,5 +100,41 @@ func (l *Limits) Allow(h *Header, floats bool, read int64) error {
 		return fmt.Errorf("a small file promises arrays of %s; if they are really that large, write it with numpy.savez",
 			memory.Text(l.kept))
 	}
-	return l.Budget.Take("reading the arrays up to this one", bytes)
+	return l.budget.Take("reading the arrays up to this one", bytes)
+}
+
+// File is a file of one array, which lies in memory.
+type File struct {
+	Path string
+	*fileio.Mapping
+}
+
+// ReadFolder adds the arrays of a folder, a file NAME.npy each, and returns the files. Numbers that lie there as they
+// are used stay in the file, and keep it. Those who own them may change them, and not the file.
+func (s *Set) ReadFolder(folder string, budget *memory.Budget) (files []File, err error) {
+	l := &limits{budget: budget}
+	entries, err := os.ReadDir(folder)
+	for _, e := range entries {
+		path := filepath.Join(folder, e.Name())
+		name, isArray := strings.CutSuffix(e.Name(), ".npy")
+		switch {
+		case strings.HasPrefix(e.Name(), "."): // what systems keep beside files
+		case strings.HasSuffix(e.Name(), ".npz"):
+			s.Fail(&option.Error{Place: e.Name(), Problem: "instance files lie beside arrays of " + Edges + ".npy",
+				Remedy: "keep them in folders of their own"})
+		case isArray:
+			s.Add(name, func(floats bool) (a Values, err error) {
+				file, err := fileio.Map(path, "an array of "+name, func(size int64) error {
+					return budget.Take("reading "+path, float64(size))
+				})
+				if err == nil {
+					defer runtime.KeepAlive(file)
+					files = append(files, File{path, file})
+					a, err = l.read(bytes.NewReader(file.Bytes()), int64(len(file.Bytes())), file, floats)
+				}
+				return a, err
+			})
+		}
+	}
+	return files, err
 }

@@ -75,11 +75,13 @@ func (rules Rules) Count(arrays map[string]Values, word string, among ...string)
 	return Count{0, among[0]}
 }
 
-// Check reports every array whose shape or numbers are not as its rule has them, with the counts that are known.
+// Check reports every array whose shape or numbers are not as its rule has them, or else not as many as counts that are
+// known: a shape that is wrong tells none.
 func (rules Rules) Check(arrays map[string]Values, known map[string]Count, fail func(*option.Error)) {
+	var wrong, others []*option.Error
 	for _, r := range rules {
 		if _, given := arrays[r.Name]; !given && r.Missing != "" {
-			fail(&option.Error{Place: r.Name, Problem: "the array is missing, want shape " + r.Shape +
+			wrong = append(wrong, &option.Error{Place: r.Name, Problem: "the array is missing, want shape " + r.Shape +
 				map[bool]string{true: " of numbers", false: " of integers"}[r.Float], Remedy: r.Missing})
 		}
 	}
@@ -97,10 +99,11 @@ func (rules Rules) Check(arrays map[string]Values, known map[string]Count, fail 
 			if _, fits := rule.words(turned); fits && rule.Turned != "" {
 				remedy = rule.Turned
 			}
-			fail(&option.Error{Place: name, Problem: "shape is " + ShapeText(shape) + ", want " + rule.Shape, Remedy: remedy})
+			wrong = append(wrong, &option.Error{Place: name, Problem: "shape is " + ShapeText(shape) + ", want " + rule.Shape,
+				Remedy: remedy})
 		} else if i := rule.beyond(&a); i >= 0 {
-			fail(&option.Error{Place: name + IndexText(shape, i), Problem: fmt.Sprintf("%sis %v, want %s%s", rule.Is, a.At(i),
-				map[bool]string{true: "a finite number of "}[rule.Float], rule.Range), Remedy: rule.Beyond})
+			wrong = append(wrong, &option.Error{Place: name + IndexText(shape, i), Problem: fmt.Sprintf("%sis %v, want %s%s",
+				rule.Is, a.At(i), map[bool]string{true: "a finite number of "}[rule.Float], rule.Range), Remedy: rule.Beyond})
 		}
 		for axis, word := range words {
 			count, ok := known[word]
@@ -112,9 +115,15 @@ func (rules Rules) Check(arrays map[string]Values, known map[string]Count, fail 
 			if axis == 1 && shape[0] == count.Of {
 				e.Remedy = rule.Turned
 			}
-			fail(e)
+			others = append(others, e)
 			break
 		}
+	}
+	if len(wrong) == 0 {
+		wrong = others
+	}
+	for _, e := range wrong {
+		fail(e)
 	}
 }
 
@@ -158,12 +167,6 @@ type Set struct {
 	// Partial says that an array which belongs into the file could not be read: what the others look like without it is
 	// no problem of theirs.
 	Partial bool
-	seen    map[string]bool
-}
-
-// NewSet returns a set without arrays.
-func NewSet(rules Rules, fail func(*option.Error)) *Set {
-	return &Set{Rules: rules, Fail: fail, Arrays: map[string]Values{}, seen: map[string]bool{}}
 }
 
 // Edges is the array of the ends of edges. An empty one may have the shape of numpy.array([]).
@@ -171,23 +174,20 @@ const Edges = "edges"
 
 // Add takes an array that belongs into the file, as read returns it.
 func (s *Set) Add(name string, read func(floats bool) (Values, error)) {
-	rule, a, err := s.Rules.Rule(name), Values{}, error(nil)
-	switch {
-	case s.seen[name]:
-		err = errors.New("the array is there twice")
-	case rule == nil:
+	rule := s.Rules.Rule(name)
+	if rule == nil {
 		s.Fail(&option.Error{Place: name, Problem: "unknown array", Remedy: s.Rules.suggestion(name)})
-	default:
-		a, err = read(rule.Float)
+		return
 	}
-	if s.seen[name] = true; err != nil {
+	a, err := read(rule.Float)
+	if _, twice := s.Arrays[name]; twice {
+		err = errors.New("the array is there twice")
+	}
+	if err != nil {
 		s.Partial = true
 		s.Fail(Located(name, err))
-	} else if rule != nil {
-		if name == Edges && a.Len() == 0 {
-			a.Shape = []int{0, 2}
-		}
-		s.Arrays[name] = a
+	} else if s.Arrays[name] = a; name == Edges && a.Len() == 0 {
+		s.Arrays[name] = Values{Shape: []int{0, 2}, Ints: a.Ints}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/npy"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -43,26 +44,21 @@ func ReadPotentials(path string, allowed int64) (*mrf.Pairwise, error) {
 
 // potentialsFile is a file of potentials on its way to a network.
 type potentialsFile struct {
-	path   string
+	option.Problems
 	arrays map[string]npy.Values
 	budget *memory.Budget
 	p      *mrf.Pairwise
-	k      int   // largest number of states
-	wrong  error // the first of what is wrong
+	k      int // largest number of states
 }
 
 func readPotentials(path string, r io.ReaderAt, size int64, budget *memory.Budget) (*mrf.Pairwise, error) {
-	f := &potentialsFile{path: path, budget: budget, p: &mrf.Pairwise{NodeAt: []int{0}, EdgeAt: []int{0}}}
-	set := npy.NewSet(potentialArrays, func(e *Error) {
-		if f.wrong == nil {
-			e.File, f.wrong = path, e
-		}
-	})
+	f := &potentialsFile{Problems: option.Problems{File: path}, arrays: map[string]npy.Values{}, budget: budget,
+		p: &mrf.Pairwise{NodeAt: []int{0}, EdgeAt: []int{0}}}
+	set := &npy.Set{Rules: potentialArrays, Arrays: f.arrays, Fail: f.Located}
 	if err := set.ReadArchive(r, size, budget); err != nil {
-		return nil, &Error{File: path, Problem: err.Error(), Cause: err}
+		return nil, option.OfFile(path, err)
 	}
-	f.arrays = set.Arrays
-	if f.wrong != nil && f.arrays[thetaArray].Shape == nil && f.arrays[edgeThetaArray].Shape == nil {
+	if len(f.List) > 0 && f.arrays[thetaArray].Shape == nil && f.arrays[edgeThetaArray].Shape == nil {
 		return nil, &Error{File: path, Problem: fmt.Sprintf("it holds no potentials (%s, %s); an instance is a network only "+
 			"together with a model, as in blockbp sample DATA -m RUN", thetaArray, edgeThetaArray)}
 	}
@@ -71,27 +67,20 @@ func readPotentials(path string, r io.ReaderAt, size int64, budget *memory.Budge
 	if n := count("n", thetaArray); n.Of > 0 {
 		known["n"], known["states"] = n, count("states", thetaArray)
 	}
-	potentialArrays.Check(f.arrays, known, set.Fail)
-	for _, step := range []func(){f.readNodes, f.readEdges, f.readConstant} {
-		if f.wrong == nil {
-			step()
+	check := func() { potentialArrays.Check(f.arrays, known, f.Located) }
+	for _, step := range []func(){check, f.readNodes, f.readEdges, f.readConstant} {
+		if step(); len(f.List) > 0 {
+			return nil, f.List[0]
 		}
 	}
-	return f.p, f.wrong
-}
-
-// fail keeps the first problem.
-func (f *potentialsFile) fail(place, format string, arguments ...any) {
-	if f.wrong == nil {
-		f.wrong = &Error{File: f.path, Place: place, Problem: fmt.Sprintf(format, arguments...)}
-	}
+	return f.p, nil
 }
 
 // potential returns an element of an array, which must be a finite number or −Inf.
 func (f *potentialsFile) potential(name string, m *npy.Values, at int) float64 {
 	x := m.At(at)
 	if math.IsNaN(x) || math.IsInf(x, 1) {
-		f.fail(name+npy.IndexText(m.Shape, at), "potential is %v, want a finite number or -inf", x)
+		f.Add(0, name+npy.IndexText(m.Shape, at), "", "potential is %v, want a finite number or -inf", x)
 	}
 	return x
 }
@@ -100,7 +89,7 @@ func (f *potentialsFile) potential(name string, m *npy.Values, at int) float64 {
 func (f *potentialsFile) readNodes() {
 	theta, states := f.arrays[thetaArray], f.arrays[statesArray]
 	if theta.Len() == 0 {
-		f.fail(thetaArray, "shape is %s, want nodes and states", npy.ShapeText(theta.Shape))
+		f.Add(0, thetaArray, "", "shape is %s, want nodes and states", npy.ShapeText(theta.Shape))
 		return
 	}
 	n := theta.Rows()
@@ -111,7 +100,7 @@ func (f *potentialsFile) readNodes() {
 	for s := range n {
 		card := states.Ints[min(s, len(states.Ints)-1)]
 		if card < 1 || int(card) > f.k {
-			f.fail(fmt.Sprintf("%s[%d]", statesArray, s), "it is %d, want 1 to %d, the columns of theta", card, f.k)
+			f.Add(0, fmt.Sprintf("%s[%d]", statesArray, s), "", "it is %d, want 1 to %d, the columns of theta", card, f.k)
 			return
 		}
 		for i := range int(card) {
@@ -129,7 +118,7 @@ func (f *potentialsFile) readEdges() {
 		u[e], v[e] = edges.Ints[2*e], edges.Ints[2*e+1]
 	}
 	if f.p.Graph, err = graph.FromEdges(len(f.p.Card), u, v); err != nil {
-		f.fail("", "%v", err)
+		f.Add(0, "", "", "%v", err)
 		return
 	}
 	theta, given := f.arrays[edgeThetaArray]
@@ -138,7 +127,7 @@ func (f *potentialsFile) readEdges() {
 	case !given && m == 0:
 		return
 	case !given:
-		f.fail(edgeThetaArray,
+		f.Add(0, edgeThetaArray, "",
 			"the array is missing: want log potentials [%d, %d, %d] of the edges, or [%d, %d] for all alike",
 			m, k, k, k, k)
 		return
@@ -147,7 +136,7 @@ func (f *potentialsFile) readEdges() {
 		size += float64(f.p.Card[u[e]]) * float64(f.p.Card[v[e]])
 	}
 	if err := f.budget.Take(fmt.Sprintf("the potentials of %d edges", m), 8*size); err != nil {
-		f.wrong = &Error{File: f.path, Place: edgeThetaArray, Problem: err.Error(), Cause: err}
+		f.Located(&Error{Place: edgeThetaArray, Problem: err.Error(), Cause: err})
 		return
 	}
 	f.p.Edge = make([]float64, 0, int(size))

@@ -32,7 +32,7 @@ func ReadFile(path string) (*mrf.Network, error) {
 	if err != nil {
 		return nil, err
 	}
-	return readInterchange(strings.TrimPrefix(string(fileio.Lines(text)), byteOrderMark), filepath.ToSlash(path))
+	return readInterchange(string(fileio.Lines(text)), filepath.ToSlash(path))
 }
 
 // Read reads a network with a MARKOV or BAYES preamble; both give the same kind of factors, and conditional tables
