@@ -190,9 +190,7 @@ func Look(path string) *Peek {
 		start = start[:bytes.LastIndexByte(start, '\n')+1]
 	}
 	p.start = string(start)
-	if encodingOf(start) != "" && bytes.IndexByte(start, 0) < 0 {
-		start = bytes.ToValidUTF8(start, []byte("?")) // its lines tell what it is all the same
-	}
+	start = bytes.ToValidUTF8(start, []byte("?")) // its lines tell what it is all the same
 	if text, err := ReadText(path, start); err == nil {
 		p.text = text
 	}
