@@ -133,10 +133,7 @@ func (l *imageLoader) chosen(folder string) (pictures []string) {
 	}
 	first := map[string]int{} // line of a picture
 	for _, e := range entries {
-		paths := named[e.text]
-		if paths == nil {
-			paths = named[filepath.Base(e.text)]
-		}
+		paths := named[filepath.Base(e.text)]
 		if len(paths) != 1 {
 			p.Add(e.line, "", "an id is a file name without .jpg or .png", "%d pictures are named %q in %s, want 1",
 				len(paths), option.Short(e.text), within)

@@ -120,8 +120,10 @@ func (p *sampleReader) allPairs() (edges []int32) {
 			edges = append(edges, u, v)
 		}
 	}
-	p.note("all %d pairs of %d nodes are edges; a table of edges beside the samples, such as edges.csv, names fewer",
-		len(edges)/2, n)
+	if p.l.o.Recipe == nil { // of a model they are as they were
+		p.note("all %d pairs of %d nodes are edges; a table of edges beside the samples, such as edges.csv, names fewer",
+			len(edges)/2, n)
+	}
 	return edges
 }
 

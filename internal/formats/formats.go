@@ -91,6 +91,8 @@ var formats = []Format{
 		".rds .sqlite .db .arff .dot .h5 .hdf5 .geojson .shp", nil,
 		"write tables nodes.csv and edges.csv, tagged text, or arrays, in Python numpy.savez(\"data.npz\", labels=…, " +
 			"edges=…, node_features=…)"},
+	{"a table of nodes as of Cora", "", ".content", nil, `awk -F'\t' 'NR == 1 {printf "id"; ` +
+		`for (i = 2; i < NF; i++) printf "\tw" i; print "\tlabel"} 1' FILE > nodes.tsv`},
 	{"a list of neighbours", "", ".adjlist", nil, `python3 -c 'import networkx as n, sys; ` +
 		`n.write_edgelist(n.read_adjlist(sys.argv[1]), "graph.edgelist", data=False)' FILE`},
 	{EdgeList, kindGraph, "", (*Peek).isEdgeList, ""},

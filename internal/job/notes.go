@@ -126,7 +126,7 @@ func (m *Model) shared(set *dataset.Set) (path, split string) {
 }
 
 // notHeld is what is said where labels that a model was learned with are not held: few labels tell little then.
-const notHeld = "the model learned with the labels of the split %q of %s known, which are not held: give {observed=%[1]s}"
+const notHeld = "the model learned with labels of the split %q of %s known, which are not held: give {observed=%[1]s}"
 
 // Unheld says that labels which were read, or with which the model was learned, are not held; "": there are none.
 func (m *Model) Unheld(set *dataset.Set, data []*crf.Instance) string {
