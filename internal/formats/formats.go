@@ -235,7 +235,7 @@ func NotText(path string, data []byte) error {
 	at := bytes.IndexFunc(data, func(r rune) bool { return r == 0 || r == utf8.RuneError })
 	return &option.Error{File: path, Line: LineAt(data, at), Problem: "it is not text in UTF-8",
 		Remedy: fmt.Sprintf("save it in UTF-8, such as by iconv -f %s -t UTF-8 %s > %s (with the name of its encoding, if "+
-			"that is another)", encodingOf(data), printable.Word(path),
+			"that is another; a workbook is no text: save it as CSV)", encodingOf(data), printable.Word(path),
 			printable.Word(strings.TrimSuffix(path, extension)+".utf8"+extension))}
 }
 
