@@ -39,7 +39,7 @@ func parseMap(path string, data []byte, file *fileio.Mapping) (*featureMap, erro
 	for i := 0; i < h.Count && h.Code() != "u1"; i++ {
 		if x := h.Number(raw[h.Size*h.Place(i):]); float32(x)-float32(x) != 0 {
 			return nil, option.At(path, 0, npy.IndexText(h.Shape, i),
-				"rescale features that are larger, for example to a standard deviation of 1",
+				"write the mean in the place of NaN, and rescale features that are larger, for example to a deviation of 1",
 				"is %v, want a finite number of single precision", x)
 		}
 	}

@@ -36,7 +36,6 @@ func archiveOf(t *testing.T, names ...string) string {
 func TestFormats(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"karate.txt", karate, formats.EdgeList},
-		{"karate.txt", "# a comment\n0 1\n0 2\n1 2\n", formats.EdgeList},
 		{"snap.txt", "# FromNodeId\tToNodeId\n0\t1\n0\t2\n1\t2\n", formats.EdgeList},
 		{"headed.txt", "from to weight\n0 1 4\n0 2 .5\n1 2 1\n", formats.EdgeList},
 		{"commas.txt", "0,1,4\n0,2,5\n1,2,1\n", formats.EdgeList},
@@ -44,6 +43,8 @@ func TestFormats(t *testing.T) {
 		{"names.txt", "ann bob\nbob cid\ncid ann\n", formats.EdgeList},
 		{"karate.edgelist", "0 1 {'weight': 4}\n0 2 {'weight': 5}\n", formats.EdgeList},
 		{"karate", "0 1 {'weight': 4}\n0 2 {'weight': 5}\n1 2 {}\n", formats.EdgeList},
+		{"cora.cites", "35\t1033\n35\t103482\n40\t35\n", formats.EdgeList},
+		{"cora.content", "35\t0\t1\tTheory\n40\t1\t0\tRules\n", "a table of nodes as of Cora"},
 		{"karate.adjlist", "#-\n# GMT\n0 1 2\n1 2\n2\n", "a list of neighbours"},
 		{"county.gal", "0 3 county id\n1 2\n2 3\n2 1\n1\n3 1\n1\n", "a GAL file of PySAL"},
 		{"spins.txt", "1 -1 1\n-1 -1 1\n1 1 1\n", "rows of numbers"},

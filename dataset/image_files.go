@@ -123,20 +123,17 @@ func (l *imageLoader) chosen(folder string) (pictures []string) {
 		named[id], named[filepath.Base(path)] = append(named[id], path), []string{path}
 	}
 	slices.SortFunc(entries, func(a, b listEntry) int { return naturalCompare(a.text, b.text) })
-	if l.o.List != "" {
+	if len(all) == 0 {
+		p.Add(0, "", `save them as png, in Python PIL.Image.open("a.bmp").save("a.png"), in this folder and not in one below`,
+			"there are no pictures (%s)", strings.Join(formats.PictureSuffixes, ", "))
+	} else if l.o.List != "" {
 		p.File = formats.ListPath(folder, l.o.List)
 		named, source, wrong := readList(p.File, l.o.Memory)
 		entries, p.List, l.set.Sources = named, wrong, append(l.set.Sources, source)
-	} else if len(entries) == 0 {
-		p.Add(0, "", `save them as png, in Python PIL.Image.open("a.bmp").save("a.png")`, "there are no pictures (%s)",
-			strings.Join(formats.PictureSuffixes, ", "))
 	}
 	first := map[string]int{} // line of a picture
 	for _, e := range entries {
-		paths := named[e.text]
-		if paths == nil {
-			paths = named[filepath.Base(e.text)]
-		}
+		paths := named[filepath.Base(e.text)]
 		if len(paths) != 1 {
 			p.Add(e.line, "", "an id is a file name without .jpg or .png", "%d pictures are named %q in %s, want 1",
 				len(paths), option.Short(e.text), within)

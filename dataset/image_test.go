@@ -182,7 +182,7 @@ func TestImagesRefuse(t *testing.T) {
 		"features first": {map[string]string{"features/tall.npy": cells(1, 60, 30)}, Options{}, []string{"its 1 rows of 60 cells", "want [h, w, d], of features first numpy.moveaxis(a, 0, -1)"}},
 		"feature rank":   {map[string]string{"features/2.npy": string(npyOf("<f4", "False", "(1, 2, 2, 1)", binary.LittleEndian, make([]float32, 4)))}, Options{}, []string{"2.npy: shape is [1, 2, 2, 1], want [h, w, d]"}},
 		"feature type":   {map[string]string{"features/2.npy": string(npyOf("<i4", "False", "(1, 2, 1)", binary.LittleEndian, make([]int32, 2)))}, Options{}, []string{"2.npy: dtype is <i4, want float32, float16, float64 or uint8; convert it with astype"}},
-		"feature NaN":    {map[string]string{"features/2.npy": cells(1, 2, 1, 0, float32(math.NaN()))}, Options{}, []string{"2.npy:[0,1,0]: is NaN"}},
+		"feature NaN":    {map[string]string{"features/2.npy": cells(1, 2, 1, 0, float32(math.NaN()))}, Options{}, []string{"2.npy:[0,1,0]: is NaN", "write the mean in the place of NaN"}},
 		"feature cut":    {map[string]string{"features/2.npy": cells(1, 2, 1)[:80]}, Options{}, []string{"2.npy: the array has 80 bytes"}},
 		"feature none": {map[string]string{"features/2.npy": ""}, Options{},
 			[]string{"2.jpg: it has no features: there is no ", "2.npy; make them"}},
@@ -190,13 +190,12 @@ func TestImagesRefuse(t *testing.T) {
 		"picture":        {map[string]string{"images/2.jpg": "jpg"}, Options{}, []string{"2.jpg: the picture cannot be read"}},
 		"two pictures":   {map[string]string{"images/2.png": indexed(t, 2, 4)}, Options{}, []string{`2 pictures are named "2"`}},
 		"list":           {map[string]string{"some.txt": "2\n2.gif\n"}, Options{List: "some.txt"}, []string{`some.txt:2: 0 pictures are named "2.gif"`, "an id is a file name without .jpg"}},
-		"listed twice":   {map[string]string{"some.txt": "2\n\n2\n"}, Options{List: "some.txt"}, []string{`some.txt:3: "2" is listed on line 1 already`}},
-		"list twice":     {map[string]string{"some.txt": "2\nimages/2.jpg\n"}, Options{List: "some.txt"}, []string{`some.txt:2: "2" is listed on line 1 already`}},
+		"list twice":     {map[string]string{"some.txt": "2\n\nimages/2.jpg\n"}, Options{List: "some.txt"}, []string{`some.txt:3: "2" is listed on line 1 already`}},
 		"no list":        {nil, Options{List: "none.txt"}, []string{"none.txt", "no such file"}},
 		"no feature dir": {nil, Options{FeatureDir: "none"}, []string{"none", "no such file"}},
 		"feature names":  {map[string]string{ManifestName: `{"node_features": ["a", "b"]}`}, Options{}, []string{"dataset.json:node_features: it names 2 features"}},
-		"no pictures": {map[string]string{"images/2.jpg": "", "images/10.PNG": "", "images/tall.jpeg": ""}, Options{},
-			[]string{"images: there are no pictures (.jpg, .jpeg, .png); save them as png"}},
+		"no pictures": {map[string]string{"images/2.jpg": "", "images/10.PNG": "", "images/tall.jpeg": "", "l": "2\n"},
+			Options{List: "l"}, []string{"images: there are no pictures (.jpg, .jpeg, .png); save them as png", "below"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			files := someImages(t)

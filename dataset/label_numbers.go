@@ -17,7 +17,7 @@ import (
 func (l *loader) spins(x labelCounts) bool {
 	const farFewer = 2 // so many labels for one of those that are missing votes
 	return (l.o.Spins || l.o.Recipe != nil && l.o.Recipe.Spins) && x[-1] > 0 && !l.manifest.HiddenLabels &&
-		(len(x) == 1 || x.areSigns() && x[1] > 0 && farFewer*x[0] <= min(x[-1], x[1]))
+		(len(x) == 1 || len(x) == 2+min(x[0], 1) && x[1] > 0 && farFewer*x[0] <= min(x[-1], x[1]))
 }
 
 // voteNote tells which of -1, 0 and 1 is taken for a missing one.
@@ -40,11 +40,6 @@ type labelCounts map[int32]int
 // largest is -1 where all labels are hidden.
 func (c labelCounts) largest() int32 {
 	return slices.Max(append(slices.Collect(maps.Keys(c)), crf.Unobserved))
-}
-
-// areSigns reports whether there are no others than -1, 0 and 1.
-func (c labelCounts) areSigns() bool {
-	return len(c) == min(c[-1], 1)+min(c[0], 1)+min(c[1], 1)
 }
 
 // countLabels counts all labels that are numbers, of each node type, but for those that a picture hides.

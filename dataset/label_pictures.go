@@ -29,8 +29,8 @@ const (
 )
 
 // readColours finds out what the numbers of label pictures mean: those of a palette, and greys,
-// are numbers of states, and 255 is unobserved, unless a picture has colours, or all greys are
-// black or white, of which one state alone would be left. Then each colour is a state.
+// are numbers of states, and 255 is unobserved, unless a picture has colours, or greys are masks: in even steps from
+// black to white, as 0 and 255 alone. Then each colour is a state.
 func (l *imageLoader) readColours() {
 	forms := map[int]string{}
 	for _, d := range l.images {
@@ -43,17 +43,19 @@ func (l *imageLoader) readColours() {
 	counts := l.countLabels()[0]
 	names, _ := l.namedStates(0)
 	greys, n := slices.Sorted(maps.Keys(counts)), len(counts)
+	masks := n > 1 && greys[0] == 0 && greys[n-1] == white && l.o.Recipe == nil
 	switch r := l.o.Recipe; {
 	case r != nil && r.LabelColours:
 		l.mapColours(r)
 	case r != nil && forms[numbersColours] != "":
 		l.failAt(forms[numbersColours], "", "save it with a palette or as 8-bit grey (modes P and L of PIL)",
 			"its pixels are colours, and the labels that the model learned from are numbers")
-	case r == nil && forms[numbersColours] != "" || l.blackAndWhite(counts, forms):
+	case r == nil && forms[numbersColours] != "", masks && len(forms) == 1 && !l.manifest.HiddenLabels &&
+		(len(names) == 0 || len(names) == n) && areEven(greys):
 		if l.chooseColours(counts, forms); len(l.problems) == 0 {
 			l.mapColours(&l.set.Recipe)
 		}
-	case r == nil && len(names) == 0 && n > manyStates && greys[0] == 0 && greys[n-1] == white && greys[n-2] > lightGrey:
+	case masks && len(names) == 0 && n > manyStates && greys[n-2] > lightGrey:
 		l.failAt(forms[numbersGreys], "", softRemedy+"; of masks, in Python with PIL Image.open(p).convert(\"L\").point("+
 			"lambda g: g // 128 * 255).save(p)", "the labels of all pictures are %d greys from black to white", n)
 	}
@@ -68,11 +70,15 @@ func (l *imageLoader) readColours() {
 	}
 }
 
-// blackAndWhite reports whether the labels to learn from are masks.
-func (l *imageLoader) blackAndWhite(counts labelCounts, forms map[int]string) bool {
-	names, _ := l.namedStates(0)
-	return l.o.Recipe == nil && !l.manifest.HiddenLabels && (len(names) == 0 || len(names) == 2) && len(forms) == 1 &&
-		forms[numbersGreys] != "" && len(counts) == 2 && counts[0] > 0 && counts[white] > 0
+// areEven reports whether greys from black to white, not too many, are in even steps, but for rounding.
+func areEven(greys []int32) bool {
+	steps := len(greys) - 1
+	for i, c := range greys {
+		if off := int(c&math.MaxUint8)*steps - math.MaxUint8*i; max(off, -off) > steps {
+			return false
+		}
+	}
+	return steps < manyStates
 }
 
 // chooseColours numbers the states by the colours of label pictures, black first.
@@ -130,8 +136,8 @@ func (l *imageLoader) chooseColours(counts labelCounts, forms map[int]string) {
 		states = append(states, texts[i])
 	}
 	if said := strings.Join(states, ", "); at == "" {
-		l.warn("the labels of all pictures are 0 or 255: both are states (%s), and 255 hides nothing; if it is to hide, "+
-			"%s", said, sayHidden)
+		l.warn("the labels of all pictures are greys from 0 to 255: all are states (%s), and 255 hides nothing; if it is to "+
+			"hide, %s", said, sayHidden)
 	} else {
 		l.warn("each colour of the label pictures is a state: %s; {states} names them in this order, with %s for one that "+
 			"means not labelled", said, hiddenName)

@@ -76,9 +76,11 @@ func TestLabelPictures(t *testing.T) {
 		states []string
 		note   string
 	}{
-		"mask":        {[]image.Image{greys(0, 255, 255), greys()}, nil, []int32{0, 1, 1, 0, 0, 0, 0, 0}, []string{"0", "255"}, "the labels of all pictures are 0 or 255: both are states (0, 255), and 255 hides nothing"},
-		"named mask":  {[]image.Image{greys(0, 255, 255), greys()}, map[string]string{ManifestName: `{"states": ["out", "in"]}`}, []int32{0, 1, 1, 0, 0, 0, 0, 0}, []string{"out", "in"}, "(0 is out, 255 is in)"},
-		"no mask":     {[]image.Image{greys(0, 255, 255), greys()}, map[string]string{ManifestName: `{"states": ["a", "b", "c"]}`}, []int32{0, -1, -1, 0, 0, 0, 0, 0}, []string{"a", "b", "c"}, "2 of 16 labels are hidden"},
+		"mask":       {[]image.Image{greys(0, 255, 255), greys()}, nil, []int32{0, 1, 1, 0, 0, 0, 0, 0}, []string{"0", "255"}, "the labels of all pictures are greys from 0 to 255: all are states (0, 255), and 255 hides nothing"},
+		"named mask": {[]image.Image{greys(0, 255, 255), greys()}, map[string]string{ManifestName: `{"states": ["out", "in"]}`}, []int32{0, 1, 1, 0, 0, 0, 0, 0}, []string{"out", "in"}, "(0 is out, 255 is in)"},
+		"no mask":    {[]image.Image{greys(0, 255, 255), greys()}, map[string]string{ManifestName: `{"states": ["a", "b", "c"]}`}, []int32{0, -1, -1, 0, 0, 0, 0, 0}, []string{"a", "b", "c"}, "2 of 16 labels are hidden"},
+		"masks": {[]image.Image{greys(0, 255, 127), greys()}, nil, []int32{0, 2, 1, 0, 0, 0, 0, 0},
+			[]string{"0", "127", "255"}, "from 0 to 255: all are states (0, 127, 255), and 255 hides nothing"},
 		"one of many": {[]image.Image{greys(0, 255, 15), greys()}, nil, []int32{0, -1, 1, 0, 0, 0, 0, 0}, []string{"0", "15"}, "labels have gaps, and are the names of 2 states: 0, 15"},
 		"void":        {[]image.Image{greys(0, 255, 1), greys()}, nil, []int32{0, -1, 1, 0, 0, 0, 0, 0}, []string{"0", "1"}, "1 of 16 labels are hidden"},
 		"colours":     {[]image.Image{painted(green, red, red, black), painted(black)}, nil, []int32{1, 2, 2, 0, 0, 0, 0, 0}, []string{"#000000", "#00ff00", "#ff0000"}, "each colour of the label pictures is a state: #000000, #00ff00, #ff0000"},

@@ -119,8 +119,10 @@ func (p *sampleReader) allPairs() (edges []int32) {
 			edges = append(edges, u, v)
 		}
 	}
-	p.note("all %d pairs of %d nodes are edges; a table of edges beside the samples, such as edges.csv, names fewer",
-		len(edges)/2, n)
+	if p.l.o.Recipe == nil { // of a model they are as they were
+		p.note("all %d pairs of %d nodes are edges; a table of edges beside the samples, such as edges.csv, names fewer",
+			len(edges)/2, n)
+	}
 	return edges
 }
 
@@ -330,14 +332,11 @@ func (p *sampleReader) number(texts []labelTexts) {
 func (p *sampleReader) statesOf(t *labelTexts, column func(i int) string) []string {
 	states := t.inOrder()
 	if slices.Equal(states, []string{hiddenNumber, "0", "1"}) && (p.l.o.Spins || p.l.manifest.HiddenLabels) {
-		hidden, counts := hiddenNumber, labelCounts{}
-		for x, text := range states {
-			counts[int32(x)-1] = t.count[t.number[text]]
-		}
-		if p.l.spins(counts) {
+		hidden, of := hiddenNumber, func(text string) int { return t.count[t.number[text]] }
+		if p.l.spins(labelCounts{-1: of(hiddenNumber), 0: of("0"), 1: of("1")}) {
 			hidden = "0"
 		}
-		p.note(voteNote, hidden, t.count[t.number[hidden]], t.total)
+		p.note(voteNote, hidden, of(hidden), t.total)
 		states = slices.DeleteFunc(states, func(s string) bool { return s == hidden })
 	}
 	if named := p.l.o.States; len(named) > 0 && !slices.ContainsFunc(states, func(s string) bool {

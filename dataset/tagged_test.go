@@ -125,7 +125,7 @@ func TestTextRefuses(t *testing.T) {
 		refuses(t, writeFiles(t, map[string]string{"x.conll": text}), Options{}, want)
 	}
 	refuses(t, writeFiles(t, map[string]string{"x.crfsuite": "A\tw:x\tv\nB\tw\tv\n"}), Options{}, `x.crfsuite:1: attribute "w:x": want NAME or NAME:NUMBER`)
-	// Lists of files stay lists.
+	refuses(t, writeFiles(t, map[string]string{"w.txt": "\xff\xfea\x00"})+"/w.txt", Options{}, "iconv -f UTF-16")
 	refuses(t, writeFiles(t, map[string]string{"list.txt": "my data/0.npz\nmy data/1.npz\n"})+"/list.txt", Options{}, "list.txt: it is a list of files, which is not read; give the files that it names")
 }
 

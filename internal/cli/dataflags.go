@@ -10,6 +10,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/job"
+	"github.com/blockbp/blockbp/internal/option"
 )
 
 // dataFlags say how data are read.
@@ -135,26 +136,11 @@ func (a *app) given(d *dataFlags, model *job.Model, paths []string, clamp bool) 
 		return g, err
 	}
 	if !clamp {
-		a.noteUnheld(g.instances)
+		if text := model.Unheld(g.set, g.instances); text != "" {
+			a.note("%s", option.Text(text))
+		}
 		return g, nil
 	}
 	g.set, g.instances, g.held, err = job.HeldLabels(g.set, g.instances)
 	return g, err
-}
-
-// noteUnheld says that labels which were read are not held.
-func (a *app) noteUnheld(instances []*crf.Instance) {
-	known, all := 0, 0
-	for _, in := range instances {
-		for _, sample := range in.Samples() {
-			for _, y := range sample {
-				if all++; y != crf.Unobserved {
-					known++
-				}
-			}
-		}
-	}
-	if known > 0 && known < all {
-		a.note("the labels of %d of %d nodes are known, and not used; {clamp} holds them", known, all)
-	}
 }

@@ -129,7 +129,7 @@ func (a *app) evalModel(f *evalFlags, m *job.Model, args []string) (*job.Scored,
 			len(e.Instances))
 	}
 	if text := m.LearnedFrom(e); text != "" {
-		s.Note = name + ": " + text
+		s.Note = option.Command(name + ": " + text)
 		a.note("%s", s.Note)
 	}
 	return s, nil

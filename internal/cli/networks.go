@@ -125,23 +125,14 @@ func (f *networkFlags) openData(a *app, args []string) (*networks, error) {
 		in := data.instances[i]
 		made := &namedNetwork{n.names[i], ground.Condition(model.Model, in).Network(), map[int]int{}, i, nil}
 		made.labels = func(states []int32) []int32 { return data.set.Labels(in, states) }
-		if data.held != nil {
-			made.evidence = labelled(data.held[i])
+		for s := 0; data.held != nil && s < len(data.held[i]); s++ {
+			if y := data.held[i][s]; y != crf.Unobserved {
+				made.evidence[s] = int(y)
+			}
 		}
 		return made
 	}
 	return n, nil
-}
-
-// labelled maps the nodes that have labels to them.
-func labelled(labels []int32) map[int]int {
-	evidence := map[int]int{}
-	for s, y := range labels {
-		if y != crf.Unobserved {
-			evidence[s] = int(y)
-		}
-	}
-	return evidence
 }
 
 // outputs are where results of networks go: one file, or a folder of files.

@@ -42,10 +42,9 @@ func KindOf(paths []string, wanted string, samples bool) (kind string, list []er
 // detect says what kinds of data a path can be read as: one, unless one is wanted.
 func detect(path, wanted string, samples bool) ([]string, error) {
 	stat, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		if _, tableErr := os.Stat(path + "." + NodesStem + ExtensionBehind(path)); tableErr == nil {
-			return []string{kindGraph}, nil
-		}
+	_, tableErr := os.Stat(path + "." + NodesStem + ExtensionBehind(path))
+	if errors.Is(err, fs.ErrNotExist) && tableErr == nil {
+		return []string{kindGraph}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -60,6 +59,8 @@ func detect(path, wanted string, samples bool) ([]string, error) {
 	case wanted == kindText && p.extension != ".npz" && p.extension != ".csv", wanted == kindGraph && IsTable(path),
 		wanted == kindNPZ && p.extension == ".npz":
 		return []string{wanted}, nil
+	case strings.HasPrefix(p.start, "\xff\xfe"): // UTF-16, as Windows and Excel write it
+		return nil, NotText(path, []byte(p.start))
 	}
 	f := p.Best()
 	return []string{f.Kind}, f.refuse(p)
@@ -82,7 +83,7 @@ func (f *Format) refuse(p *Peek) error {
 func unknown(path string) error {
 	return option.At(path, 0, "", "give *.npz files, a folder with images/ and labels/ (or JPEGImages/ and "+
 		"SegmentationClass/), tables of nodes and edges, .csv or .tsv, or tagged text, .conll or .crfsuite, or by the "+
-		"names of its files", "it holds none of the known kinds of data")
+		"names of its files or folders, such as train", "it holds none of the known kinds of data")
 }
 
 // detectFolder says what kinds of data the files of a folder are, by their names. Unless one of them is wanted, there

@@ -9,7 +9,7 @@ import (
 // writes it, {'weight': 4}. It is read as the table of edges that it is.
 const EdgeList = "a list of edges"
 
-var edgeListExtensions = []string{".edgelist", ".edges", ".el"}
+var edgeListExtensions = []string{".edgelist", ".edges", ".el", ".cites"}
 
 // edgeFields are the fields of a line of a list, between tabs if it has any, and else whatever is between them. A
 // number behind a blank is a weight all the same.

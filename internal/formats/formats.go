@@ -91,6 +91,8 @@ var formats = []Format{
 		".rds .sqlite .db .arff .dot .h5 .hdf5 .geojson .shp", nil,
 		"write tables nodes.csv and edges.csv, tagged text, or arrays, in Python numpy.savez(\"data.npz\", labels=…, " +
 			"edges=…, node_features=…)"},
+	{"a table of nodes as of Cora", "", ".content", nil, `awk -F'\t' 'NR == 1 {printf "id"; ` +
+		`for (i = 2; i < NF; i++) printf "\tw" i; print "\tlabel"} 1' FILE > nodes.tsv`},
 	{"a list of neighbours", "", ".adjlist", nil, `python3 -c 'import networkx as n, sys; ` +
 		`n.write_edgelist(n.read_adjlist(sys.argv[1]), "graph.edgelist", data=False)' FILE`},
 	{EdgeList, kindGraph, "", (*Peek).isEdgeList, ""},
@@ -190,9 +192,7 @@ func Look(path string) *Peek {
 		start = start[:bytes.LastIndexByte(start, '\n')+1]
 	}
 	p.start = string(start)
-	if encodingOf(start) != "" && bytes.IndexByte(start, 0) < 0 {
-		start = bytes.ToValidUTF8(start, []byte("?")) // its lines tell what it is all the same
-	}
+	start = bytes.ToValidUTF8(start, []byte("?")) // its lines tell what it is all the same
 	if text, err := ReadText(path, start); err == nil {
 		p.text = text
 	}
@@ -235,7 +235,7 @@ func NotText(path string, data []byte) error {
 	at := bytes.IndexFunc(data, func(r rune) bool { return r == 0 || r == utf8.RuneError })
 	return &option.Error{File: path, Line: LineAt(data, at), Problem: "it is not text in UTF-8",
 		Remedy: fmt.Sprintf("save it in UTF-8, such as by iconv -f %s -t UTF-8 %s > %s (with the name of its encoding, if "+
-			"that is another)", encodingOf(data), printable.Word(path),
+			"that is another; a workbook is no text: save it as CSV)", encodingOf(data), printable.Word(path),
 			printable.Word(strings.TrimSuffix(path, extension)+".utf8"+extension))}
 }
 

@@ -32,7 +32,7 @@ var Roles = []string{RoleID, RoleLabel, RoleSplit, RoleSource, RoleTarget, RoleW
 
 // endNames are names of the two ends of edges.
 var endNames = [][2]string{{"source", "target"}, {"from", "to"}, {"src", "dst"}, {"u", "v"}, {"source_id", "target_id"},
-	{"node1", "node2"}, {"id1", "id2"}}
+	{"node1", "node2"}, {"id1", "id2"}, {"from_id", "to_id"}, {"from_node", "to_node"}}
 
 // ListColumn is what a column of lists of features is called. An empty list has none; "?" stands for one that is not
 // known.

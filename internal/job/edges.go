@@ -415,9 +415,12 @@ func (p *Prepared) ruleNote() string {
 	if len(unused) == 0 || isBinned(p.Problem.Data[0].EdgeFeatures(0)) {
 		return used
 	}
-	const text = "%s; {edges} %s takes no account of %s of edges: {columns=weight=NAME} names a column that says how " +
-		"much an edge counts, and {edges=together} learns what others tell"
-	return strings.TrimPrefix(fmt.Sprintf(text, used, p.rule, strings.Join(unused, ", ")), "; ")
+	how := "{columns=weight=NAME} names a column that says how much an edge counts"
+	if p.rule.name == edgesMoments {
+		how = "{edges=potts:1} counts neighbours by a column weight"
+	}
+	return strings.TrimPrefix(fmt.Sprintf("%s; {edges} %s takes no account of %s of edges: %s, and {edges=together} "+
+		"learns what others tell", used, p.rule, strings.Join(unused, ", "), how), "; ")
 }
 
 // isBinned reports whether every row has one feature of 1 and no other.

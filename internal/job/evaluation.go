@@ -15,6 +15,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/printable"
 	"github.com/blockbp/blockbp/learn"
@@ -87,14 +88,8 @@ func (e *Evaluation) restrict(split, observed string) error {
 
 // UnknownSplit says that no node of graph tables is in a split, "" if one is.
 func UnknownSplit(set *dataset.Set, split string) string {
-	known := map[string]bool{}
-	for _, of := range set.Splits {
-		for _, name := range of {
-			if name != "" {
-				known[name] = true
-			}
-		}
-	}
+	known := numeric.SetOf(slices.Concat(set.Splits...))
+	delete(known, "")
 	switch {
 	case known[split]:
 		return ""

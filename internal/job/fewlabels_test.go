@@ -242,18 +242,18 @@ func TestWeightsOfEdges(t *testing.T) {
 		r := train(t, o, net.task(t, net.some(2, 1)), nil)
 		m := r.Model.Model
 		got := m.Weights[m.Layout.Edge[0].At:][:8] // of the feature, and of the constant
-		for i, want := range []float64{.3 / mean, 0, 0, .3 / mean, 0, 0, 0, 0} {
-			if math.Abs(got[i]-want) > 1e-12 {
-				t.Errorf("%+v: weights of edges %v", o, got)
-				break
-			}
-		}
-		if !strings.Contains(strings.Join(r.Summary.Notes, "\n"), "{columns=ignore=Weight}") {
-			t.Errorf("notes %q", r.Summary.Notes)
+		want, said := []float64{.3 / mean, 0, 0, .3 / mean, 0, 0, 0, 0}, strings.Join(r.Summary.Notes, "\n")
+		near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-12 }
+		if !slices.EqualFunc(got, want, near) || !strings.Contains(said, "{columns=ignore=Weight}") {
+			t.Errorf("%+v: weights of edges %v, notes %q", o, got, said)
 		}
 	}
+	r := train(t, Options{Edges: "moments:1"}, net.task(t, net.some(2, 1)), nil)
+	if said := strings.Join(r.Summary.Notes, "\n"); !strings.Contains(said, "{edges=potts:1} counts") {
+		t.Errorf("notes %q", said)
+	}
 	net.weights[3] = -1
-	r := train(t, Options{Edges: "potts:0.3"}, net.task(t, net.some(2, 1)), nil)
+	r = train(t, Options{Edges: "potts:0.3"}, net.task(t, net.some(2, 1)), nil)
 	m := r.Model.Model
 	if got := m.Weights[m.Layout.Edge[0].At:][:8]; math.Abs(got[0]) > 0 || got[4] != .3 ||
 		!strings.Contains(strings.Join(r.Summary.Notes, "\n"), `takes no account of "Weight" of edges`) {

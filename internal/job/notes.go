@@ -110,19 +110,43 @@ func (m *Model) learned() (Config, []dataset.Source) {
 	return *config, record.Files[:record.Learned]
 }
 
-// LearnedFrom says that labels of an evaluation set are those that the model was learned from, as its run folder
-// tells; "" where they are not, or there is no such folder.
-func (m *Model) LearnedFrom(e *Evaluation) string {
+// shared is the path of a file with labels of a set that the model was learned from, as its run folder tells, and the
+// split whose labels it then observed; "": there is none, or all were observed.
+func (m *Model) shared(set *dataset.Set) (path, split string) {
 	config, learned := m.learned()
-	sources := e.Set.Sources
-	if e.Set.Recipe.Kind == "graph" && len(sources)%2 == 0 { // tables of nodes, and behind each one of edges
+	sources := set.Sources
+	if set.Recipe.Kind == "graph" && len(sources)%2 == 0 { // tables of nodes, and behind each one of edges
 		sources = slices.Clone(sources)
 		for i := 1; i < len(sources); i += 2 {
 			sources[i].Path = dataset.ManifestName // which has no labels
 		}
 	}
-	path := sharedLabels(e.Set, sources, learned)
-	observed, _ := config.Options["observed"].Value.(string)
+	split, _ = config.Options["observed"].Value.(string)
+	return sharedLabels(set, sources, learned), split
+}
+
+// notHeld is what is said where labels that a model was learned with are not held: few labels tell little then.
+const notHeld = "the model learned with labels of the split %q of %s known, which are not held: give {observed=%[1]s}"
+
+// Unheld says that labels which were read, or with which the model was learned, are not held; "": there are none.
+func (m *Model) Unheld(set *dataset.Set, data []*crf.Instance) string {
+	if c := labelsOf(m.Model.Schema.NodeTypes, data); c.known > 0 && c.hidden > 0 {
+		return fmt.Sprintf("the labels of %d of %d nodes are known, and not used; {clamp} holds them", c.known,
+			c.known+c.hidden)
+	}
+	if path, split := m.shared(set); path != "" && split != "" {
+		return fmt.Sprintf(notHeld+" and {clamp}", split, path)
+	}
+	return ""
+}
+
+// LearnedFrom says that labels of an evaluation set are those that the model was learned from, or with; "": they are
+// not, as far as is known.
+func (m *Model) LearnedFrom(e *Evaluation) string {
+	path, observed := m.shared(e.Set)
+	if path != "" && observed != "" && e.Held == nil {
+		return fmt.Sprintf(notHeld, observed, path)
+	}
 	some := observed == "" || len(e.Set.Splits) == 0
 	for i := range e.Instances {
 		for s := range e.labels(i) {
