@@ -3,6 +3,7 @@ package infer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 
 	"github.com/blockbp/blockbp/counting"
@@ -29,6 +30,9 @@ type Result struct {
 	Gap float64
 	// Marginals [variable][state]; nil of LogPartition. Of an observed variable its state has probability 1.
 	Marginals [][]float64
+	// Lower and Upper [i][state] bound the probabilities of the i-th variable of Options.Query: of Exact they are equal.
+	// They hold if there is a joint state of positive probability; that there is none is ErrZero where it is found.
+	Lower, Upper [][]float64
 	Outcome
 	// Stationary says that the iteration converged to a stationary point that need not
 	// be the best: of a free energy not known to be convex.
@@ -75,11 +79,24 @@ func (o Options) infer(ctx context.Context, n *mrf.Network, marginals bool) (*Re
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	r, notExact, err := follow(o.Method, Propagation,
-		func() (*Result, error) { return o.eliminate(ctx, n, marginals) },
-		func() (*Result, error) { return o.propagate(ctx, n, marginals) })
+	for _, v := range o.Query {
+		if v < 0 || v >= len(n.Card) {
+			return nil, &OptionError{"Query", fmt.Sprintf("variable %d does not exist: variables are 0 to %d", v, len(n.Card)-1)}
+		}
+	}
+	other, instead := Propagation, func() (*Result, error) { return o.propagate(ctx, n, marginals) }
+	if o.Query != nil && marginals {
+		other, instead = walking, func() (*Result, error) { return o.walk(ctx, n) }
+	}
+	r, notExact, err := follow(o.Method, other, func() (*Result, error) { return o.eliminate(ctx, n, marginals) }, instead)
 	if err != nil {
 		return nil, err
+	}
+	if o.Query != nil && r.Method == Exact && marginals {
+		for _, v := range o.Query {
+			r.Lower = append(r.Lower, r.Marginals[v])
+		}
+		r.Upper, r.Marginals = r.Lower, nil
 	}
 	r.NotExact = notExact
 	return r, nil

@@ -15,6 +15,9 @@ type Options struct {
 	Method Method
 	// Evidence are the states of observed variables.
 	Evidence map[int]int
+	// Query are the variables of which Marginals gives proved bounds, Result.Lower and Upper, in the place of all
+	// marginals: by Exact, or where that does not suit by the method "walks".
+	Query []int
 	// Limits of Propagation and TRWS.
 	Limits Limits
 	// Counting makes the counting numbers of Propagation; nil: tree-reweighted ones, by Seed. The graph that it is given
@@ -36,7 +39,7 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Method == "" && (o.Counting != nil || o.Lift) {
+	if o.Method == "" && o.Query == nil && (o.Counting != nil || o.Lift) {
 		o.Method = Propagation
 	}
 	o.Threads = cmp.Or(o.Threads, 1)

@@ -218,7 +218,8 @@ func (l *learner) decide() {
 			tolerance = norm
 		}
 		c.Certain = left <= unknownShare*tolerance && (l.monotone || l.certified || pass.Residual <= stillResidual)
-		c.Decided = c.Certain && !(pass.Gap > closedGap*(1+math.Abs(l.progress.Objective)))
+		enough := l.certified && c.Purpose == checkInitial && c.Passes >= 2*fewPasses // as F bounds L at any messages
+		c.Decided = c.Certain && (enough || !(pass.Gap > closedGap*(1+math.Abs(l.progress.Objective))))
 	}
 }
 

@@ -60,7 +60,7 @@ var usualOptions = map[string][]string{
 		"resume", "threads", "dry-run"},
 	"predict": {"model", "out", "list", "observed", "clamp", "decode", "cost", "threads"},
 	"eval":    {"model", "out", "list", "observed", "split", "cost"},
-	"infer":   {"task", "method", "counting", "evidence", "out", "seed", "json"},
+	"infer":   {"task", "method", "counting", "evidence", "intervals", "out", "seed", "json"},
 	"sample":  {"out", "model", "evidence", "sampler", "samples", "seed"},
 	"check":   {"model", "list", "json"},
 	"info":    {"weights", "list", "json"},

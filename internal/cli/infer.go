@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -27,7 +28,7 @@ import (
 // inferFlags are the options of infer.
 type inferFlags struct {
 	task, counting, method, out string
-	evidence                    []string
+	evidence, intervals         []string
 	infer.Options               // but for the method, counting numbers and evidence
 	json, requireConvergence    bool
 	changed                     func(option string) bool
@@ -59,8 +60,9 @@ marginals, or states; of a .bif, whose variables have names, by these.`,
 		"state")
 	fl.StringVar(&f.counting, "counting", "trw", countingHelp)
 	fl.StringVar(&f.method, "method", methodAuto, "auto: exact where it takes about ten seconds at most, else another; "+
-		"or PR, MAR: bp, exact; MPE: exact, trws")
+		"or PR, MAR: bp, exact; MPE: exact, trws; intervals: exact, walks")
 	fl.StringArrayVar(&f.evidence, "evidence", nil, evidenceHelp)
+	fl.StringSliceVar(&f.intervals, "intervals", nil, "MAR: proved bounds of the probabilities of variables `VAR,...`")
 	fl.StringVarP(&f.out, "out", "o", "", "file for the answer in UAI format, instead of standard output")
 	readsArguments(cmd, "a network (.uai, .bif, .npz of log potentials, or /dev/stdin)")
 	reads(fl, "an evidence file (.uai.evid), or VAR=STATE,…", "evidence")
@@ -101,7 +103,13 @@ func (f *inferFlags) resolve(cmd *cobra.Command) error {
 		return usagef("{task} %q: want PR, MAR or MPE", f.task)
 	}
 	changed := cmd.Flags().Changed
-	if f.method == methodAuto && f.task != describe.TaskStates && (changed("counting") || f.Lift) {
+	if changed("intervals") {
+		if changed("task") && f.task != describe.TaskMarginals || len(f.intervals) == 0 {
+			return usagef("{intervals}: want variables, such as {intervals=3,7}, and {task=MAR} or none")
+		}
+		f.task, methods = describe.TaskMarginals, []string{methodAuto, string(infer.Exact), "walks"}
+	}
+	if f.method == methodAuto && f.task != describe.TaskStates && f.intervals == nil && (changed("counting") || f.Lift) {
 		f.method = "bp"
 	}
 	if !slices.Contains(methods, f.method) {
@@ -225,6 +233,15 @@ func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, evidence map[int]int) 
 			return nil, err
 		}
 	}
+	for _, name := range f.intervals {
+		v, err := strconv.Atoi(name)
+		if named := slices.Index(n.Names, name); named >= 0 {
+			v = named
+		} else if err != nil {
+			return nil, usagef("{intervals} %q: want variables, 0 to %d%s", name, len(n.Card)-1, option.Hint(name, n.Names))
+		}
+		options.Query = append(options.Query, v)
+	}
 	compute := infer.LogPartition
 	if f.task == describe.TaskMarginals {
 		compute = infer.Marginals
@@ -233,7 +250,7 @@ func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, evidence map[int]int) 
 	r, err := compute(a.ctx, n, options)
 	seconds := time.Since(began).Seconds()
 	if err != nil {
-		return nil, networkError(err, f.method, nil)
+		return nil, networkError(err, f.method, map[string]string{"Query": "intervals"})
 	}
 	if r.Auxiliary > 0 {
 		a.note("%s of more than two variables became auxiliary variables of belief propagation",
@@ -243,7 +260,7 @@ func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, evidence map[int]int) 
 	if f.Lift && r.Classes == 0 && r.Method == infer.Propagation && !answer.ZIsZero {
 		a.note("{lift} found more than half as many classes as variables, and made no use of them")
 	}
-	answer.Names = describe.Names{Variables: n.Names, StateNames: n.States}
+	answer.Queried, answer.Names = options.Query, describe.Names{Variables: n.Names, StateNames: n.States}
 	return &inferred{
 		answer, answer.About(), answer.Shortfall(&options), answer.ZIsZero, answer.Converged, r.Method,
 	}, nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strconv"
 
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/infer"
@@ -50,6 +51,9 @@ type Answer struct {
 	Seconds   float64         `json:"seconds"`           // reading and writing left out
 	*cost
 	Marginals [][]float64 `json:"marginals,omitempty"`
+	Queried   []int       `json:"queried,omitempty"` // variables of which probabilities are bounded
+	Lower     [][]float64 `json:"lower,omitempty"`
+	Upper     [][]float64 `json:"upper,omitempty"`
 	Names
 }
 
@@ -68,6 +72,7 @@ func NewAnswer(task string, r *infer.Result, seconds float64) *Answer {
 		Bound: r.Bound, Gap: runfolder.Float(numeric.Gap(r.Gap, r.LogZ)), Convex: r.Bound == counting.Exact,
 		Converged: r.Converged, Residual: runfolder.Float(r.Residual), Sweeps: r.Sweeps,
 		Damping: r.Damping, Auxiliary: r.Auxiliary, Classes: r.Classes, Marginals: r.Marginals, Seconds: seconds,
+		Lower: r.Lower, Upper: r.Upper,
 	}
 	a.Optimum = job.Optimum(r.Converged, !r.Stationary)
 	if r.Counting != nil {
@@ -79,8 +84,21 @@ func NewAnswer(task string, r *infer.Result, seconds float64) *Answer {
 	return a
 }
 
-// Table lists marginals by names.
+// Table lists marginals by names, or intervals.
 func (a *Answer) Table() *report.Table {
+	if a.Lower != nil {
+		t := &report.Table{Headers: []string{"variable", "state", "at least", "at most"}}
+		for i, v := range a.Queried {
+			for x, lower := range a.Lower[i] {
+				state := strconv.Itoa(x)
+				if a.StateNames != nil {
+					state = a.StateNames[v][x]
+				}
+				t.Add("%s %s %.9g %.9g", uai.Named(a.Variables, v), state, lower, a.Upper[i][x])
+			}
+		}
+		return t
+	}
 	t := &report.Table{Headers: []string{"variable", "state", "probability"}}
 	for v, marginal := range a.Marginals {
 		for x, p := range marginal {
@@ -92,7 +110,10 @@ func (a *Answer) Table() *report.Table {
 
 // Write writes the answer in the format of the UAI competition.
 func (a *Answer) Write(w io.Writer) error {
-	if a.Task == TaskMarginals {
+	if a.Lower != nil {
+		_, err := fmt.Fprintln(w, a.Table().Text())
+		return err
+	} else if a.Task == TaskMarginals {
 		return uai.WriteMAR(w, a.Marginals)
 	}
 	return uai.WritePR(w, float64(a.LogZ))
@@ -121,6 +142,8 @@ func (a *Answer) About() string {
 		return ""
 	case a.Method == infer.Exact:
 		return fmt.Sprintf("%s exact, by elimination of variables over an induced width of %d", what, a.Width)
+	case a.Lower != nil:
+		return "these bounds are proved, by walks from each variable" + otherwise
 	case a.Bound == counting.Exact:
 		return what + " exact, " + by
 	case a.Task == TaskMarginals:
