@@ -100,9 +100,9 @@ func TestInferenceErrors(t *testing.T) {
 	for s := range ring.Card { // all are in state 0, or, 2⁴⁰ as likely, in 1
 		ring.Factors = append(ring.Factors, mrf.Factor{Scope: []int{s, (s + 1) % 40}, LogTable: table})
 	}
-	oracle.Fails(Marginals(t.Context(), ring, Options{Method: Propagation, Seed: 1}))(t, "or messages vanish")
-	if r := must(Marginals(t.Context(), ring, Options{Method: Propagation, Seed: 19})); r.Bound != counting.None {
-		t.Errorf("bound %s, %v", r.Bound, r.LogZ)
+	if r := must(Marginals(t.Context(), ring, Options{Method: Propagation, Seed: 1})); r.Bound != counting.Upper ||
+		!r.Converged || math.Abs(r.LogZ-40*math.Ln2) > 1e-6 { // trw drives messages of such rings on and on
+		t.Errorf("bound %s, %v, %+v", r.Bound, r.LogZ, r.Outcome)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

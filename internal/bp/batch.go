@@ -55,10 +55,10 @@ func (w *Workspace) updateRun(net *Net, st *State, block *partition.Block, lo, h
 		lo = w.listNodes(net, block, first, hi)
 		change, err = w.absorb(net, st, into(block), block.InStart[first], block.InStart[lo],
 			w.Potentials.Node, damping)
-		residual = larger(residual, change)
+		residual = max(residual, change)
 		if err == nil {
 			change, err = w.settle(st, block, first)
-			residual = larger(residual, change)
+			residual = max(residual, change)
 		}
 	}
 	return residual, err
@@ -102,7 +102,7 @@ func (w *Workspace) send(net *Net, st *State, block *partition.Block, damping fl
 		var change float64
 		b.nodes = append(b.nodes[:0], simd.Node{States: k, Messages: lo - first})
 		change, err = w.absorb(net, st, outOf(block), first, lo, b.sums, damping)
-		residual = larger(residual, change)
+		residual = max(residual, change)
 	}
 	return residual, err
 }
@@ -127,7 +127,7 @@ func (w *Workspace) absorb(net *Net, st *State, list links, lo, hi int32, potent
 		if err := w.recompute(net, st, list, lo, end); err != nil {
 			return residual, err
 		}
-		residual = larger(residual, b.kernels.Absorb(st.LogMessage, b.sums, potentials, b.out, list.directed[lo:end],
+		residual = max(residual, b.kernels.Absorb(st.LogMessage, b.sums, potentials, b.out, list.directed[lo:end],
 			net.messageAt, rho, net.same, b.nodes, damping))
 		b.nodes[0].Potential, lo = int(b.nodes[0].Sum), end
 	}

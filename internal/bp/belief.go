@@ -102,7 +102,7 @@ func (w *Workspace) logPair(dst, left, right []float64, q int32) (total, shift f
 		for j, c := range right {
 			x := a + c + w.logAt(q, i*k+j)
 			dst[i*k+j] = x
-			shift = larger(shift, x)
+			shift = max(shift, x)
 		}
 	}
 	if isForbidden(shift) {

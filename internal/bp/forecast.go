@@ -104,8 +104,8 @@ func (f *forecast) left() (change, times float64) {
 	}
 	_, slower := quotient(f.residuals, h)
 	last := f.rate
-	f.rate = math.Pow(larger(slow, slower), 1/float64(h))
-	r := larger(f.rate, last)
+	f.rate = math.Pow(max(slow, slower), 1/float64(h))
+	r := max(f.rate, last)
 	if !(r < 1) {
 		return math.Inf(1), math.Inf(1)
 	}

@@ -3,6 +3,7 @@ package bp
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/internal/partition"
@@ -230,7 +231,8 @@ const roundingUnit = 0x1p-52
 // message of size m moves in steps of m·2⁻⁵²: where these are larger than the
 // tolerance nothing seems to change although the beliefs contradict each other,
 // so the beliefs themselves are compared. Entries of a message differ by no more
-// than those of its table, so that only wide tables need a look.
+// than those of its table, so that only wide tables need a look, and those with forbidden states, where what is held at
+// farthest would go on.
 func (w *Workspace) settled(net *Net, st *State, block *partition.Block, tolerance float64) bool {
 	resolved := tolerance / roundingUnit
 	if !w.wide && maxRange <= resolved {
@@ -239,7 +241,9 @@ func (w *Workspace) settled(net *Net, st *State, block *partition.Block, toleran
 	for place, p := range block.Order {
 		s := block.Nodes[p]
 		for i := block.InStart[place]; i < block.InStart[place+1]; i++ {
-			if exceeds(net.message(st, block.In[i], s), resolved) && !w.agrees(net, st, block, int(p), i, tolerance) {
+			message, q := net.message(st, block.In[i], s), block.InEdge[i]
+			if exceeds(message, resolved) && !w.agrees(net, st, block, int(p), i, tolerance) ||
+				w.runsOff(message, q, net.pairStates(block.Edges[q]), farthest-1) {
 				return false
 			}
 		}
@@ -250,12 +254,7 @@ func (w *Workspace) settled(net *Net, st *State, block *partition.Block, toleran
 // exceeds reports whether a message has an entry that is larger than size and yet
 // finite.
 func exceeds(message []float64, size float64) bool {
-	for _, m := range message {
-		if m < -size && !isForbidden(m) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(message, func(m float64) bool { return m < -size && !isForbidden(m) })
 }
 
 // agrees reports whether the belief of the p-th node and that of the edge of

@@ -2,6 +2,7 @@ package bp
 
 import (
 	"math"
+	"slices"
 
 	"github.com/blockbp/blockbp/internal/partition"
 )
@@ -33,14 +34,14 @@ func (w *Workspace) Sweep(net *Net, st *State, block *partition.Block, damping f
 			r = len(block.Runs) - 2 - i
 		}
 		change, err := w.updateRun(net, st, block, block.Runs[r], block.Runs[r+1], damping)
-		residual = larger(residual, change)
+		residual = max(residual, change)
 		if err != nil {
 			return residual, err
 		}
 	}
 	if w.outward { // no message into the block depends on these
 		change, err := w.send(net, st, block, damping)
-		return larger(residual, change), err
+		return max(residual, change), err
 	}
 	return residual, nil
 }
@@ -58,19 +59,9 @@ func (w *Workspace) endSweep(net *Net) {
 	}
 }
 
-// larger is max that keeps a NaN.
-func larger(a, b float64) float64 {
-	if b > a || b != b {
-		return b
-	}
-	return a
-}
-
 func beliefTrouble(sum []float64) string {
-	for _, x := range sum {
-		if math.IsNaN(x) {
-			return "belief is not a number: potentials or messages overflowed"
-		}
+	if slices.ContainsFunc(sum, math.IsNaN) {
+		return "belief is not a number: potentials or messages overflowed"
 	}
 	return "no state is possible: forbidden states contradict each other, so the partition function is zero"
 }
@@ -93,7 +84,29 @@ func (w *Workspace) incoming(out []float64, net *Net, st *State, d, q int32) boo
 		return false
 	}
 	w.logMessage(out, cavity, d, q)
-	return shiftLargestToZero(out)
+	possible := shiftLargestToZero(out)
+	if w.runsOff(out, q, ks*len(out), farthest) {
+		for x, m := range out {
+			if !isForbidden(m) {
+				out[x] = max(m, -farthest)
+			}
+		}
+	}
+	return possible
+}
+
+// farthest bounds entries of a message across a table with forbidden states, which sweeps may drive on until all but
+// rounding is lost, of the dual value too. Across other tables they differ by no more than those of the table.
+const farthest = 1e6
+
+// runsOff reports whether a message has an entry beyond far, and the table of the q-th edge, of n, a forbidden one.
+func (w *Workspace) runsOff(message []float64, q int32, n int, far float64) bool {
+	for i := 0; i < n && exceeds(message, far); i++ {
+		if isForbidden(w.logAt(q, i)) {
+			return true
+		}
+	}
+	return false
 }
 
 // cavity computes log τ_s − λ_d/ρ over the states of s, where d is a directed
@@ -117,7 +130,7 @@ func (n *Net) cavity(dst []float64, st *State, s, d int32) (largest float64) {
 			x = math.Inf(-1)
 		}
 		dst[i] = x
-		largest = larger(largest, x)
+		largest = max(largest, x)
 	}
 	return largest
 }
@@ -137,7 +150,7 @@ func (w *Workspace) logMessage(out, cavity []float64, d, q int32) {
 	for x := range out {
 		largest := math.Inf(-1)
 		for y, c := range cavity {
-			largest = larger(largest, c+w.logAt(q, jointIndex(d, y, x, len(cavity), len(out))))
+			largest = max(largest, c+w.logAt(q, jointIndex(d, y, x, len(cavity), len(out))))
 		}
 		if isForbidden(largest) {
 			out[x] = largest
@@ -154,10 +167,7 @@ func (w *Workspace) logMessage(out, cavity []float64, d, q int32) {
 // shiftLargestToZero fixes the free constant of a message. It reports false if
 // every entry is −Inf.
 func shiftLargestToZero(m []float64) bool {
-	largest := math.Inf(-1)
-	for _, x := range m {
-		largest = larger(largest, x)
-	}
+	largest := slices.Max(m)
 	if isForbidden(largest) {
 		return false
 	}

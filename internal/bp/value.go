@@ -2,6 +2,7 @@ package bp
 
 import (
 	"math"
+	"slices"
 
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/numeric"
@@ -203,23 +204,16 @@ func (w *Workspace) marginalLogs(logs []float64, logZ float64, net *Net, st *Sta
 	own, other := w.sum[:len(logs)], w.second[:net.Card[net.Graph.Source(d)]]
 	net.cavity(own, st, net.Graph.Target(d), d)
 	net.cavity(other, st, net.Graph.Source(d), d^1)
-	for x := range logs {
-		if logs[x] >= smallMarginal {
-			continue
+	message := w.weight[:len(logs)]
+	w.logMessage(message, other, d, q)
+	for x, m := range message {
+		switch {
+		case logs[x] >= smallMarginal:
+		case isForbidden(m) || isForbidden(own[x]):
+			logs[x] = math.Inf(-1)
+		default:
+			logs[x] = own[x] + m + w.form(q).shift - logZ
 		}
-		largest := math.Inf(-1)
-		for y, b := range other {
-			largest = larger(largest, b+w.logAt(q, jointIndex(d, y, x, len(other), len(logs))))
-		}
-		logs[x] = math.Inf(-1)
-		if isForbidden(largest) || isForbidden(own[x]) {
-			continue
-		}
-		total := 0.0
-		for y, b := range other {
-			total += exp(b + w.logAt(q, jointIndex(d, y, x, len(other), len(logs))) - largest)
-		}
-		logs[x] = own[x] + largest + math.Log(total) + w.form(q).shift - logZ
 	}
 }
 
@@ -333,10 +327,7 @@ func (s *softMaxima) sum() (total float64) {
 	s.starts = append(s.starts, len(s.arguments))
 	for i, c := range s.counts {
 		x := s.arguments[s.starts[i]:s.starts[i+1]]
-		largest := math.Inf(-1)
-		for _, v := range x {
-			largest = larger(largest, v)
-		}
+		largest := slices.Max(x)
 		switch {
 		case c < 0:
 			largest = math.Inf(1)

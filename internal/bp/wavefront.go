@@ -141,6 +141,6 @@ func (w *Workspace) advance(net *Net, st *State, v *wave, over segment, damping 
 	for r := over.first; r < over.end && v.err == nil; r++ {
 		var change float64
 		change, v.err = v.space.updateRun(net, st, block, block.Runs[r], block.Runs[r+1], damping)
-		v.residual = larger(v.residual, change)
+		v.residual = max(v.residual, change)
 	}
 }
