@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 
 	"github.com/blockbp/blockbp/internal/bp"
@@ -283,19 +282,21 @@ func (p piece) of(messages, beliefs []float64) []float64 {
 // see of these. Several goroutines do so, and no piece comes twice.
 func (r *ranks) pieces(do func(u *unit, p piece)) {
 	r.l.readApart(false)
-	units := r.l.units
-	chunks := max(1, 64/len(units)) // of each, in the order of the arrays, of which memory may not hold all
-	r.l.each(chunks*len(units), func(_, at int) {
-		u, c := units[at/chunks], at%chunks
-		part := func(n int) iter.Seq[int32] {
-			return func(yield func(int32) bool) {
-				for i := n * c / chunks; i < n*(c+1)/chunks && yield(int32(i)); i++ {
-				}
+	if units := r.l.units; r.size == 1 {
+		chunks := max(1, 64/len(units)) // of each, in the order of the arrays, of which memory may not hold all
+		r.l.each(chunks*len(units), func(_, at int) {
+			u, c := units[at/chunks], at%chunks
+			part := func(n int, belief bool) { do(u, piece{n * c / chunks, n*(c+1)/chunks - n*c/chunks, belief}) }
+			part(u.net.Messages(), false)
+			part(u.net.Beliefs(), true)
+		})
+	} else {
+		r.l.each(len(r.l.part), func(_, at int) {
+			if u, x := r.l.jobAt(at); r.Owns(r.l.part[at]) {
+				eachOfBlock(u, x, func(p piece) { do(u, p) })
 			}
-		}
-		eachPiece(u, part(u.in.Graph.NumNodes()), part(u.in.Graph.NumEdges()), r.visits(at/chunks),
-			func(p piece) { do(u, p) })
-	})
+		})
+	}
 	r.l.readApart(true)
 	r.exchangeAll(false)
 }
@@ -305,12 +306,12 @@ func (j *unitSet) jobAt(at int) (u *unit, block int) {
 	return j.units[at%len(j.units)], at / len(j.units)
 }
 
-// eachPiece calls do for the beliefs of nodes that are wanted, and for the messages into such, in few pieces.
-func eachPiece(u *unit, nodes, edges iter.Seq[int32], wanted func(node int32) bool, do func(p piece)) {
+// eachOfBlock calls do for the beliefs of the nodes of a block, and for the messages into such, in few pieces.
+func eachOfBlock(u *unit, x int, do func(p piece)) {
 	var run piece
 	add := func(node int32, at int, belief bool) {
 		switch n := u.in.States(node); {
-		case at < 0 || !wanted(node):
+		case at < 0 || int(u.partition.Of[node]) != x:
 		case at == run.at+run.n && belief == run.belief:
 			run.n += n
 		default:
@@ -320,10 +321,10 @@ func eachPiece(u *unit, nodes, edges iter.Seq[int32], wanted func(node int32) bo
 			run = piece{at, n, belief}
 		}
 	}
-	for s := range nodes {
+	for _, s := range u.partition.Blocks[x].Nodes {
 		add(s, u.net.BeliefAt(s), true)
 	}
-	for e := range edges {
+	for _, e := range u.partition.Blocks[x].Edges {
 		for d := 2 * e; d < 2*e+2; d++ {
 			add(u.in.Graph.Target(d), u.net.MessageAt(d), false)
 		}
@@ -331,12 +332,6 @@ func eachPiece(u *unit, nodes, edges iter.Seq[int32], wanted func(node int32) bo
 	if run.n > 0 {
 		do(run)
 	}
-}
-
-// eachOfBlock is eachPiece for the nodes of a block.
-func eachOfBlock(u *unit, x int, do func(p piece)) {
-	block, inside := &u.partition.Blocks[x], func(node int32) bool { return int(u.partition.Of[node]) == x }
-	eachPiece(u, slices.Values(block.Nodes), slices.Values(block.Edges), inside, do)
 }
 
 // eachOwned calls do for all that a state has of a block: messages into its nodes, their beliefs, both also as they
