@@ -140,7 +140,7 @@ func (p *progress) show(e learn.Event) {
 	}
 	p.last = e
 	if e.Eval != nil {
-		p.metrics = ""
+		p.metrics = fmt.Sprintf("  at pass %.4g:", e.Pass)
 		for _, name := range slices.Sorted(maps.Keys(e.Eval)) {
 			if metric, _, _ := strings.Cut(name, "@"); slices.Contains([]string{"accuracy", "entity_f1", "log_loss"}, metric) {
 				p.metrics += fmt.Sprintf("  %s %.4g", name, e.Eval[name])

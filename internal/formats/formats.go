@@ -56,7 +56,7 @@ var formats = []Format{
 		"ChainCRF and GraphCRF of blockbp take any: fit(d[\"X\"], d[\"y\"])"},
 	{"a file of arrays", kindNPZ, ".npz", nil, "give it to train, with labels and edges"},
 	{"a list of files", "", ".list", (*Peek).isList, "give the files that it names, in a shell $(cat LIST)"},
-	{"a compressed file", "", ".gz .bz2 .xz .zst .zip", nil, "unpack it"},
+	{"a compressed file", "", ".gz .bz2 .xz .zst .zip", nil, "unpack it, by gunzip, bunzip2, unxz, unzstd or unzip"},
 	{"a model", "", ".safetensors", nil, "name it with -m"},
 	{"a table of tokens", "", "", (*Peek).isTokenTable, AsTaggedText + `, as by python3 -c 'import csv, sys; ` +
 		`_, *t = csv.reader(open(sys.argv[1], encoding="ENCODING", errors="replace"), delimiter="MARK"); b = t[0][0]; ` +
@@ -234,8 +234,8 @@ func NotText(path string, data []byte) error {
 	extension := filepath.Ext(path)
 	at := bytes.IndexFunc(data, func(r rune) bool { return r == 0 || r == utf8.RuneError })
 	return &option.Error{File: path, Line: LineAt(data, at), Problem: "it is not text in UTF-8",
-		Remedy: fmt.Sprintf("save it in UTF-8, such as by iconv -f %s -t UTF-8 %s > %s (with the name of its encoding, if "+
-			"that is another; a workbook is no text: save it as CSV)", encodingOf(data), printable.Word(path),
+		Remedy: fmt.Sprintf("save it in UTF-8, such as by iconv -f %s -t UTF-8 %s > %s (with the name of its encoding, such "+
+			"as EUC-JP, if that is another; a workbook is no text: save it as CSV)", encodingOf(data), printable.Word(path),
 			printable.Word(strings.TrimSuffix(path, extension)+".utf8"+extension))}
 }
 

@@ -4,12 +4,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 
 	"github.com/blockbp/blockbp/dataset"
 )
-
-const trainSentences, testSentences = 60, 40
 
 var (
 	partsOfSpeech = []string{"determiner", "adjective", "noun", "verb"}
@@ -24,23 +21,25 @@ var (
 	follows = [][]int{{1, 2, 2, 2}, {2, 2, 2, 1}, {3}, {0, 0, 0, 1, 2}}
 )
 
-// fillSentences writes a folder train and a folder test with one chain per
-// sentence, whose features are the words one-hot, and the sentences to read.
+// fillSentences writes tagged text, train.conll and test.conll, and of each a folder with one chain per sentence,
+// whose features are the words one-hot.
 func fillSentences(f *folder, seed uint64) {
 	vocabulary := slices.Compact(slices.Sorted(slices.Values(slices.Concat(words...))))
-	var columns []string
-	for _, w := range vocabulary {
-		columns = append(columns, "word "+w)
+	for i, w := range vocabulary {
+		vocabulary[i] = "word " + w
 	}
-	for part, count := range map[string]int{"train": trainSentences, "test": testSentences} {
+	for part, count := range map[string]int{"train": 60, "test": 40} {
 		text := ""
 		for i := range count {
 			tags, spoken := sentence(source(seed, uint64(i)<<1+uint64(len(part)&1)))
-			text += strings.Join(spoken, " ") + "\n"
+			for k, word := range spoken {
+				text += word + "\t" + partsOfSpeech[tags[k]] + "\n"
+			}
+			text += "\n"
 			f.npz(fmt.Sprintf("%s/%d.npz", part, i), chain(tags, spoken, vocabulary))
 		}
-		f.text(part+"/sentences.txt", text)
-		f.manifest(part, dataset.Manifest{States: partsOfSpeech, NodeFeatures: columns})
+		f.text(part+".conll", text)
+		f.manifest(part, dataset.Manifest{States: partsOfSpeech, NodeFeatures: vocabulary})
 	}
 }
 
@@ -63,7 +62,7 @@ func chain(tags []int32, spoken, vocabulary []string) *dataset.Arrays {
 		Directed:     true, // what comes after what
 	}
 	for i, w := range spoken {
-		arrays.NodeFeatures.Data[i*len(vocabulary)+slices.Index(vocabulary, w)] = 1
+		arrays.NodeFeatures.Data[i*len(vocabulary)+slices.Index(vocabulary, "word "+w)] = 1
 		if i > 0 {
 			arrays.Edges = append(arrays.Edges, [2]int32{int32(i - 1), int32(i)})
 		}
