@@ -352,9 +352,11 @@ def test_truncated_with_strong_edges(dtype: torch.dtype) -> None:
 
 def test_unsettled_is_said() -> None:
     """Marginals of messages that have not settled come with a warning."""
-    crf, unary, edge_x, _ = problem(LOOPS, scale=3, counting="bethe")
-    with pytest.warns(blockbp.BlockbpWarning, match="after 2 sweeps: give more"):
-        crf.marginals(unary, LOOPS, edge_x, sweeps=2)
+    crf, unary, edge_x, y = problem(LOOPS, scale=3, counting="bethe")
+    for call in (crf.marginals, crf.decode, crf.log_partition_bound, lambda *a, **more: torch.nn.Sequential(crf)[0](*a, y, **more)):
+        with pytest.warns(blockbp.BlockbpWarning, match="after 2 sweeps: give more") as said:
+            call(unary, LOOPS, edge_x, sweeps=2)
+        assert said[0].filename == __file__  # the user's line, through PyTorch's own
     crf.marginals(unary, LOOPS, edge_x, sweeps=2000, damp=0.5)
 
 

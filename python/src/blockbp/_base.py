@@ -620,7 +620,7 @@ def attach() -> None:
 def warn(notes: Sequence[str], category: type[BlockbpWarning] = BlockbpWarning) -> None:
     """Warn at the line of the user, the first outside of this package."""
     level, frame = 1, inspect.currentframe()
-    while frame and frame.f_globals.get("__name__", "").partition(".")[0] in ("blockbp", "contextlib"):
+    while frame and frame.f_globals.get("__name__", "").partition(".")[0] in ("blockbp", "contextlib", "torch"):
         level, frame = level + 1, frame.f_back
     for note in notes:
         warnings.warn(note, category, stacklevel=level)
@@ -673,8 +673,10 @@ def _same(a: Any, b: Any) -> bool:
 
 def checked(options: Mapping[str, Any] | None, parameter: str, verb: str, own: Sequence[str]) -> Mapping[str, Any]:
     """Return further options of the command, all of which a caller may give."""
+    if options is not None and not is_mapping(options):
+        raise ValueError(f"{parameter} is {type(options).__name__}, want a dict of names and values")
     for name in options or {}:
-        if (short := name.replace("-", "_")) not in OPTIONS[verb]:
+        if (short := str(name).replace("-", "_")) not in OPTIONS[verb]:
             there = f"{short} is a parameter of its own" if short in own else f"there is no such option here; there are {', '.join(sorted(OPTIONS[verb]))}"
             raise ValueError(f"{parameter}[{name!r}]: {there}")
     return options or {}

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from .._run import BlockbpWarning
+from .._base import warn
 from ._graph import Graph, Numbers
 
 # Messages l = λ − c log τ, in which all equations are short: for each slice of edges those to the first and to the
@@ -119,9 +118,7 @@ class Field:
                 messages[number][end] = new
         return messages
 
-    def settle(
-        self, messages: Messages, sweeps: int, tol: float, damp: float, block: Tensor | None, far: float, level: int = 0
-    ) -> Messages:
+    def settle(self, messages: Messages, sweeps: int, tol: float, damp: float, block: Tensor | None, far: float) -> Messages:
         """Sweep until no message over its c moves by tol; with tol=0, to the end. Warn where they move by far then."""
         moved, c = 0.0, [cut(self.numbers.edge, part) for part in self.graph.slices]
         for _ in range(sweeps):
@@ -132,8 +129,7 @@ class Field:
                 if moved < tol:
                     break
         if moved >= max(tol, far) > 0:  # the same words every time, so that Python shows them once for each place
-            text = f"messages still move by {far:g} nats or more after {sweeps} sweeps: give more, or damp=0.5"
-            warnings.warn(text, BlockbpWarning, stacklevel=level)
+            warn([f"messages still move by {far:g} nats or more after {sweeps} sweeps: give more, or damp=0.5"])
         return messages
 
     def logits(self, messages: Messages) -> Tensor:

@@ -128,11 +128,11 @@ class PairwiseCRF(nn.Module):
             return total.double(), self._end(field, [free])
         by_edge, far = edge_x is not None and edge_x.requires_grad, math.inf if field.numbers.exact else FAR
         with torch.no_grad():
-            free = field.settle(free, sweeps, tol, damp, block, far, 5)
+            free = field.settle(free, sweeps, tol, damp, block, far)
             plus, ends = field.value(free, by_edge), [free]
             if hidden:
                 known = field.clamped(truth, FORBIDDEN)
-                clamped = known.settle(clamped, sweeps, tol, damp, block, far, 5)
+                clamped = known.settle(clamped, sweeps, tol, damp, block, far)
                 minus, ends = known.value(clamped, by_edge), [free, clamped]
             else:
                 minus = self._scored(field, truth, by_edge)
@@ -264,7 +264,7 @@ class PairwiseCRF(nn.Module):
         *, sweeps: int = 100, tol: float = 1e-3, damp: float = 0.0,
     ) -> tuple[Field, Messages]:
         field = self._field(unary, graph, edge_x)
-        return field, field.settle(self._begin(state, field, False)[0], sweeps, tol, damp, None, tol, 4)
+        return field, field.settle(self._begin(state, field, False)[0], sweeps, tol, damp, None, tol)
 
     def _scored(self, field: Field, labels: Tensor, by_edge: bool) -> Value:
         """Return the score of labels that are all known, and its derivatives."""
