@@ -120,6 +120,10 @@ class Field:
 
     def settle(self, messages: Messages, sweeps: int, tol: float, damp: float, block: Tensor | None, far: float) -> Messages:
         """Sweep until no message over its c moves by tol; with tol=0, to the end. Warn where they move by far then."""
+        if sweeps < 0 or not 0 <= damp < 1:
+            raise ValueError(f"sweeps={sweeps}, damp={damp}: want no negative number, and damp below 1")
+        if block is not None and (block.dtype != torch.bool or block.shape != (self.graph.nodes,)):
+            raise ValueError(f"block is {block.dtype} of shape {list(block.shape)}, want torch.bool of shape [{self.graph.nodes}]")
         moved, c = 0.0, [cut(self.numbers.edge, part) for part in self.graph.slices]
         for _ in range(sweeps):
             old, messages = messages, self.sweep(messages, damp, block)

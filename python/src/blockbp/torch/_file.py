@@ -20,10 +20,12 @@ if TYPE_CHECKING:
 CHECKSUM = "crc32c:00000000"
 
 
-def write(path: str | os.PathLike[str], crf: PairwiseCRF, head: nn.Linear | None) -> None:
+def write(path: str | os.PathLike[str], crf: PairwiseCRF, head: nn.Linear | nn.Conv2d | None) -> None:
     """Write the weights of a layer, and of the linear layer in front of it."""
     k = crf.states
-    node = torch.eye(k) if head is None else head.weight
+    if head is not None and head.weight[0].numel() != head.weight.shape[1]:
+        raise ValueError(f"head has the kernel {list(head.weight.shape[2:])}, want a linear layer, or a convolution of 1 × 1")
+    node = torch.eye(k) if head is None else head.weight.flatten(1)
     if node.shape[0] != k:
         raise ValueError(f"head gives {node.shape[0]} scores, want {k}, one for each state")
     names = [str(j) for j in range(node.shape[1])]

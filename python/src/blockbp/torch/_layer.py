@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from . import _file
 from ._field import LINEAR, Field, Messages, Value
 from .._arrays import is_tuple
-from ._graph import Graph, grid, listed
+from ._graph import Graph, grid, listed, tensors
 
 COUNTING = ("auto", "trw", "convex", "cover", "bethe")
 # The potential of a state that a label rules out. −∞ would make differences of messages NaN.
@@ -116,6 +116,7 @@ class PairwiseCRF(nn.Module):
         """
         if loss not in ("likelihood", "truncated"):
             raise ValueError(f"loss={loss!r}: want 'likelihood' or 'truncated'")
+        tensors(labels=labels, state=state, block=block)
         field = self._field(unary, graph, edge_x, through=loss == "truncated")
         sweeps = sweeps if sweeps is not None else 5 if loss == "truncated" else 30
         truth = self._labels(labels, field)
@@ -125,7 +126,7 @@ class PairwiseCRF(nn.Module):
             free = field.settle(free, sweeps, 0.0, damp, block, 0.0)
             beliefs = torch.log_softmax(field.logits(free), 0)
             total = nn.functional.nll_loss(beliefs.T, truth, ignore_index=-1, reduction="sum")
-            return total.double(), self._end(field, [free])
+            return _finite(total.double(), field), self._end(field, [free])
         by_edge, far = edge_x is not None and edge_x.requires_grad, math.inf if field.numbers.exact else FAR
         with torch.no_grad():
             free = field.settle(free, sweeps, tol, damp, block, far)
@@ -152,7 +153,7 @@ class PairwiseCRF(nn.Module):
         """Return the beliefs of the nodes, [nodes, K], with a warning where messages have not settled."""
         with torch.no_grad():
             field, messages = self._settled(unary, graph, edge_x, state, sweeps=sweeps, tol=tol, damp=damp)
-            return torch.softmax(field.logits(messages), 0).T.contiguous()
+            return _finite(torch.softmax(field.logits(messages), 0).T.contiguous(), field)
 
     def decode(self, *arguments: Any, **options: Any) -> Tensor:
         """Return the most likely state of every node, each by itself: [nodes]. The arguments are those of marginals."""
@@ -165,13 +166,13 @@ class PairwiseCRF(nn.Module):
         """
         with torch.no_grad():
             field, messages = self._settled(*arguments, **options)
-            return field.value(messages, False).value
+            return _finite(field.value(messages, False).value, field)
 
-    def to_blockbp(self, path: str | os.PathLike[str], head: nn.Linear | None = None) -> None:
+    def to_blockbp(self, path: str | os.PathLike[str], head: nn.Linear | nn.Conv2d | None = None) -> None:
         """Write a model file for the command and the estimators of blockbp.
 
-        Its node features are the inputs of head, the last layer of the network, and a last one that is 1 if head has a
-        bias; without head they are the unary potentials themselves. ``blockbp predict`` takes arrays of them.
+        Its node features are the inputs of head, the last layer of the network, linear or a convolution of 1 × 1, and a last
+        one that is 1 if head has a bias; without head they are the unary potentials themselves. ``blockbp predict`` takes arrays of them.
         """
         _file.write(path, self, head)
 
@@ -192,6 +193,7 @@ class PairwiseCRF(nn.Module):
 
     def _field(self, unary: Tensor, graph: Any, edge_x: Tensor | None, through: bool = False) -> Field:
         """Check the arguments against each other, and bring edges into the order of colours."""
+        tensors(unary=unary, edge_x=edge_x)
         if unary.ndim != 2 or unary.shape[1] != self.states:
             fix = "; of [pictures, K, rows, columns] give unary.movedim(1, -1).reshape(-1, K)" if unary.ndim == 4 else ""
             raise ValueError(f"unary has the shape {list(unary.shape)}, want [nodes, {self.states}]{fix}")
@@ -211,7 +213,9 @@ class PairwiseCRF(nn.Module):
 
     def _graph(self, unary: Tensor, graph: Any) -> Graph:
         if is_tuple(graph):
-            pictures, rest = divmod(len(unary), max(1, graph[0] * graph[1]))
+            if len(graph) != 2 or min(graph) < 1:
+                raise ValueError(f"graph={tuple(graph)}, want (rows, columns), each at least 1; all pictures have this size")
+            pictures, rest = divmod(len(unary), graph[0] * graph[1])
             if rest or not pictures:
                 raise ValueError(f"unary has {len(unary)} rows, want a multiple of {graph[0]}·{graph[1]}, the pixels of a grid")
             graph = grid(*graph, pictures, unary.device)
@@ -243,15 +247,13 @@ class PairwiseCRF(nn.Module):
             raise ValueError(f"state has the shape {list(kept.shape)}, want [{g.edges}, 2, {k}] as forward has returned it")
         if hidden and kept.shape[1] == 2:
             kept = torch.cat([kept, torch.zeros_like(kept)], 1)
-        sets = kept.detach().to(field.unary).flatten(1).index_select(0, g.order).T.reshape(-1, k, g.edges)
+        sets = kept.detach().to(field.unary).index_select(0, g.order).movedim(0, -1)
         free, clamped = ([[sets[i][:, part], sets[i + 1][:, part]] for part in g.slices if len(sets) > i] for i in (0, 2))
         return free, clamped if hidden else []
 
     def _end(self, field: Field, ends: list[Messages]) -> Tensor:
         """Return messages as a state."""
         g = field.graph
-        if not g.edges:
-            return field.unary.new_zeros(0, 2 * len(ends), self.states)
         kept = field.unary.new_empty(g.edges, 2 * len(ends), self.states)
         for i, messages in enumerate(ends):
             for part, pair in zip(g.slices, messages):
@@ -263,6 +265,7 @@ class PairwiseCRF(nn.Module):
         self, unary: Tensor, graph: Any, edge_x: Tensor | None = None, state: Tensor | None = None,
         *, sweeps: int = 100, tol: float = 1e-3, damp: float = 0.0,
     ) -> tuple[Field, Messages]:
+        tensors(state=state)
         field = self._field(unary, graph, edge_x)
         return field, field.settle(self._begin(state, field, False)[0], sweeps, tol, damp, None, tol)
 
@@ -277,9 +280,7 @@ class PairwiseCRF(nn.Module):
 
     def _difference(self, field: Field, plus: Value, minus: Value) -> Tensor:
         """Return a difference of free energies, with the differences of their derivatives as its gradient."""
-        loss = plus.value - minus.value
-        if not bool(torch.isfinite(loss)):
-            raise ValueError(_culprit(field))
+        loss = _finite(plus.value - minus.value, field)
         pairs = [(field.unary, plus.node - minus.node), (field.weight, plus.weight - minus.weight)]
         if plus.edge is not None and minus.edge is not None and field.edge_x is not None:
             pairs.append((field.edge_x, plus.edge - minus.edge))
@@ -290,10 +291,14 @@ class PairwiseCRF(nn.Module):
         return loss
 
 
-def _culprit(field: Field) -> str:
-    """Say which input makes a loss that is not finite."""
-    for name, x in (("unary", field.unary.T), ("weight", field.weight), ("edge_x, sorted by colours,", field.edge_x)):
+def _finite(result: Tensor, field: Field) -> Tensor:
+    """Return a result, or say which input makes it not finite."""
+    if bool(torch.isfinite(result).all()):
+        return result
+    edge_x = None if field.edge_x is None else field.edge_x[field.graph.inverse]
+    for name, x in (("unary", field.unary.T), ("weight", field.weight), ("edge_x", edge_x)):
         if x is not None and len(wrong := (~torch.isfinite(x)).nonzero()):
             at = listed(wrong[0])
-            return f"{name}{at} is {float(x[tuple(at)].detach())}, want a finite number; for a forbidden state give {FORBIDDEN:g}"
-    return "the loss is not finite although its inputs are: a state is damaged, or potentials are beyond the range of the dtype"
+            forbidden = f"; for a forbidden state give {FORBIDDEN:g}" if name == "unary" else ""
+            raise ValueError(f"{name}{at} is {float(x[tuple(at)].detach())}, want a finite number{forbidden}")
+    raise ValueError("the result is not finite although its inputs are: a state is damaged, or potentials are beyond the dtype's range")
