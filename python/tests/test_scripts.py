@@ -98,6 +98,7 @@ def test_network(tmp_path: Path) -> None:
     alone, last = number("network alone +accuracy", text), number("truncated, from there +accuracy", text)
     assert min(number(f"{how} +accuracy", text) for how in ("network, then CRF", "from random", "from network")) > alone + 0.1
     assert last > alone + 0.2 and abs(number("30, from nothing +accuracy", text) - number("from random +accuracy", text)) < 0.002
+    assert abs(number("30, from nothing +accuracy", text) - number("1 sweep a step +accuracy", text)) < 0.003
     losses = {how: number(f"{how} +accuracy [.0-9]+ +log loss", text) for how in ("network, then CRF", "truncated, from there")}
     assert losses["truncated, from there"] < losses["network, then CRF"]
 
