@@ -170,6 +170,9 @@ func (l *tableLoader) survey(tables []*formats.Table) (columns []column) {
 		l.warn("%s: column %d has no name, as row numbers that pandas writes, and is left out", first.File, i+1)
 	}
 	for _, name := range l.features(first) {
+		if slices.Contains(labelNames, strings.ToLower(name)) && slices.Contains(taken, first.Column(l.rules.Label)) {
+			l.warn("%s: %q is a feature, beside the labels %q; {columns=ignore=%[2]s} omits it", first.File, name, l.rules.Label)
+		}
 		c, err := look(tables, name)
 		if err != nil {
 			l.fail(err)
@@ -286,8 +289,7 @@ func (l *tableLoader) freezeGraph(g *tableGraph) {
 	s := &l.set.Schema
 	if g.reversed > 0 && l.o.Schema == nil && !s.EdgeTypes[0].Symmetric {
 		l.fail(option.At(g.edges.File, g.reversed, "", "keep one of the two, or say that edges have no direction",
-			"it joins the nodes of an earlier line the other way round; edges are directed, and a network has one edge for two "+
-				"nodes"))
+			"it joins the nodes of an earlier line the other way round; edges are directed, and two nodes have one edge"))
 		return
 	}
 	spec := crf.InstanceSpec{Name: g.name, Graph: g.topology, NodeFeat: []crf.Features{g.features}}
