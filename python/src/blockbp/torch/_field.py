@@ -123,7 +123,7 @@ class Field:
         if sweeps < 0 or not 0 <= damp < 1:
             raise ValueError(f"sweeps={sweeps}, damp={damp}: want no negative number, and damp below 1")
         if block is not None and (block.dtype != torch.bool or block.shape != (self.graph.nodes,)):
-            raise ValueError(f"block is {block.dtype} of shape {list(block.shape)}, want torch.bool of shape [{self.graph.nodes}]")
+            raise ValueError(f"block is {block.dtype} of shape {list(block.shape)}, want bool of [{self.graph.nodes}]")
         moved, c = 0.0, [cut(self.numbers.edge, part) for part in self.graph.slices]
         for _ in range(sweeps):
             old, messages = messages, self.sweep(messages, damp, block)

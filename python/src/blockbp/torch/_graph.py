@@ -172,7 +172,7 @@ class Graph:
         for name, x, size in (("c_s", node, self.nodes), ("c_e", edge, self.edges)):
             if x.shape != (size,):
                 what = "nodes" if name == "c_s" else "edges"
-                raise ValueError(f"counting: {name} has the shape {list(x.shape)}, want [{size}], the {what} of this graph")
+                raise ValueError(f"counting: {name} has the shape {list(x.shape)}, want [{size}], {what} of this graph")
         node, edge = node.double().to(self.edge_index.device), edge.double().to(self.edge_index.device)
         rho = node + self._sums(edge, edge)
         for name, x in (("c_e of edge", edge), ("c_s, and the c_e of its edges, of node", rho)):

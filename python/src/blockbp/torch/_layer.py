@@ -31,10 +31,10 @@ class PairwiseCRF(nn.Module):
     edge_features : int
         The number of features of every edge; 0: edges have none, and share one table of weights.
     counting : str or (Tensor [nodes], Tensor [edges])
-        Entropy counting numbers: "auto" is "trw", tree-reweighted, the best in most uses; "convex", "cover", "bethe"; or
+        Entropy counting numbers: "auto" is "trw", tree-reweighted, best in most uses; "convex", "cover", "bethe"; or
         those of the nodes and edges of the one graph that is used. docs/explanation/equations.md says what they are.
     directed : bool
-        Whether edges lead from their first to their second end. Otherwise weights of states (a, b) and (b, a) are equal.
+        Whether edges lead from their first to the second end. Otherwise weights of states (a, b) and (b, a) are equal.
     device, dtype
         Of the weights: float32 or float64.
 
@@ -69,9 +69,9 @@ class PairwiseCRF(nn.Module):
     ) -> None:
         super().__init__()
         if states < 2 or edge_features < 0:
-            raise ValueError(f"states={states}, edge_features={edge_features}: want at least 2 states and no negative number")
+            raise ValueError(f"states={states}, edge_features={edge_features}: want at least 2 states and 0 features")
         if isinstance(counting, str) and counting not in COUNTING:
-            raise ValueError(f"counting={counting!r}: want {', '.join(COUNTING)}, or numbers (c_s [nodes], c_e [edges])")
+            raise ValueError(f"counting={counting!r}: want {', '.join(COUNTING)}, or (c_s [nodes], c_e [edges])")
         self.states, self.edge_features, self.counting, self.directed = states, edge_features, counting, directed
         self.weight = nn.Parameter(torch.zeros(states, states, max(1, edge_features), device=device, dtype=dtype))
 
@@ -162,7 +162,7 @@ class PairwiseCRF(nn.Module):
     def log_partition_bound(self, *arguments: Any, **options: Any) -> Tensor:
         """Return an upper bound of log Z, a float64 scalar, of all graphs together: exact on trees once settled.
 
-        With "bethe", or given numbers, it is an approximation: it need not be a bound. The arguments are those of marginals.
+        With "bethe", or given numbers, it is an approximation, and no bound. The arguments are those of marginals.
         """
         with torch.no_grad():
             field, messages = self._settled(*arguments, **options)
@@ -171,8 +171,8 @@ class PairwiseCRF(nn.Module):
     def to_blockbp(self, path: str | os.PathLike[str], head: nn.Linear | nn.Conv2d | None = None) -> None:
         """Write a model file for the command and the estimators of blockbp.
 
-        Its node features are the inputs of head, the last layer of the network, linear or a convolution of 1 × 1, and a last
-        one that is 1 if head has a bias; without head they are the unary potentials themselves. ``blockbp predict`` takes arrays of them.
+        Its node features are the inputs of head, the last layer of the network, linear or a convolution of 1 × 1, and
+        a last one that is 1 if head has a bias; without head they are the unary potentials. ``predict`` takes them.
         """
         _file.write(path, self, head)
 
@@ -195,15 +195,15 @@ class PairwiseCRF(nn.Module):
         """Check the arguments against each other, and bring edges into the order of colours."""
         tensors(unary=unary, edge_x=edge_x)
         if unary.ndim != 2 or unary.shape[1] != self.states:
-            fix = "; of [pictures, K, rows, columns] give unary.movedim(1, -1).reshape(-1, K)" if unary.ndim == 4 else ""
+            fix = "; of [N, K, rows, columns] give unary.movedim(1, -1).reshape(-1, K)" if unary.ndim == 4 else ""
             raise ValueError(f"unary has the shape {list(unary.shape)}, want [nodes, {self.states}]{fix}")
         if unary.dtype not in LINEAR or unary.dtype != self.weight.dtype:
-            raise ValueError(f"unary is {unary.dtype}, and the weights are {self.weight.dtype}: want both in float32 or both "
-                             "in float64; give unary.float(), or crf.double()")
+            raise ValueError(f"unary is {unary.dtype}, and the weights are {self.weight.dtype}: want both float32, by "
+                             "unary.float() and crf.float(), or both in float64")
         graph = self._graph(unary, graph)
         wanted = (graph.edges, self.edge_features)
         if edge_x is None and self.edge_features:
-            raise ValueError(f"edge_x is missing: want {list(wanted)}, or PairwiseCRF({self.states}) without edge features")
+            raise ValueError(f"edge_x is missing: want {list(wanted)}, or PairwiseCRF({self.states}) without features")
         if edge_x is not None and (edge_x.shape != wanted or not self.edge_features):
             raise ValueError(f"edge_x has the shape {list(edge_x.shape)}, want "
                              + (f"{list(wanted)}, a row for each edge" if self.edge_features else "None: edge_features is 0"))
@@ -214,19 +214,19 @@ class PairwiseCRF(nn.Module):
     def _graph(self, unary: Tensor, graph: Any) -> Graph:
         if is_tuple(graph):
             if len(graph) != 2 or min(graph) < 1:
-                raise ValueError(f"graph={tuple(graph)}, want (rows, columns), each at least 1; all pictures have this size")
+                raise ValueError(f"graph={tuple(graph)}, want (rows, columns), at least 1, of all pictures")
             pictures, rest = divmod(len(unary), graph[0] * graph[1])
             if rest or not pictures:
-                raise ValueError(f"unary has {len(unary)} rows, want a multiple of {graph[0]}·{graph[1]}, the pixels of a grid")
+                raise ValueError(f"unary has {len(unary)} rows, want a multiple of {graph[0]}·{graph[1]}, of a grid")
             graph = grid(*graph, pictures, unary.device)
         if isinstance(graph, Tensor):
             graph = Graph(len(unary), graph)
         if not isinstance(graph, Graph):
-            raise ValueError(f"graph is {type(graph).__name__}, want a Graph, an edge_index [2, edges], or (rows, columns)")
+            raise ValueError(f"graph is {type(graph).__name__}, want a Graph, edge_index [2, edges] or (rows, columns)")
         if graph.nodes != len(unary):
             raise ValueError(f"unary has {len(unary)} rows, want {graph.nodes}, one for each node of the graph")
         if graph.edge_index.device != unary.device:
-            raise ValueError(f"the graph is on {graph.edge_index.device} and unary on {unary.device}: give graph.to(unary.device)")
+            raise ValueError(f"the graph is on {graph.edge_index.device}, unary on {unary.device}: give graph.to(unary.device)")
         return graph
 
     def _labels(self, labels: Tensor | None, field: Field) -> Tensor:
@@ -235,8 +235,8 @@ class PairwiseCRF(nn.Module):
             got = "missing" if labels is None else f"{labels.dtype} of shape {list(labels.shape)}"
             raise ValueError(f"labels are {got}, want integers of shape [{nodes}]; of pictures give labels.reshape(-1)")
         if len(wrong := ((labels < -1) | (labels >= self.states)).nonzero()):
-            raise ValueError(f"labels[{int(wrong[0])}] is {int(labels[wrong[0]])}, want a state from 0 to {self.states - 1}, "
-                             "or -1 where it is hidden")
+            at = int(wrong[0])
+            raise ValueError(f"labels[{at}] is {int(labels[at])}, want a state, 0 to {self.states - 1}, or -1: hidden")
         return labels.long()
 
     def _begin(self, state: Tensor | None, field: Field, hidden: bool) -> tuple[Messages, Messages]:
@@ -244,7 +244,7 @@ class PairwiseCRF(nn.Module):
         g, k = field.graph, self.states
         kept = field.unary.new_zeros(g.edges, 4, k) if state is None else state
         if kept.shape not in ((g.edges, 2, k), (g.edges, 4, k)):
-            raise ValueError(f"state has the shape {list(kept.shape)}, want [{g.edges}, 2, {k}] as forward has returned it")
+            raise ValueError(f"state has the shape {list(kept.shape)}, want [{g.edges}, 2, {k}], as forward returns it")
         if hidden and kept.shape[1] == 2:
             kept = torch.cat([kept, torch.zeros_like(kept)], 1)
         sets = kept.detach().to(field.unary).index_select(0, g.order).movedim(0, -1)
@@ -301,4 +301,4 @@ def _finite(result: Tensor, field: Field) -> Tensor:
             at = listed(wrong[0])
             forbidden = f"; for a forbidden state give {FORBIDDEN:g}" if name == "unary" else ""
             raise ValueError(f"{name}{at} is {float(x[tuple(at)].detach())}, want a finite number{forbidden}")
-    raise ValueError("the result is not finite although its inputs are: a state is damaged, or potentials are beyond the dtype's range")
+    raise ValueError("the result is not finite, its inputs are: state is damaged, or potentials are beyond the dtype")
