@@ -236,7 +236,7 @@ class PairwiseCRF(nn.Module):
             raise ValueError(f"labels are {got}, want integers of shape [{nodes}]; of pictures give labels.reshape(-1)")
         if len(wrong := ((labels < -1) | (labels >= self.states)).nonzero()):
             at = int(wrong[0])
-            raise ValueError(f"labels[{at}] is {int(labels[at])}, want a state, 0 to {self.states - 1}, or -1: hidden")
+            raise ValueError(f"labels[{at}] is {int(labels[at])}, want a state from 0 to {self.states - 1}, or -1 to hide it")
         return labels.long()
 
     def _begin(self, state: Tensor | None, field: Field, hidden: bool) -> tuple[Messages, Messages]:
