@@ -98,7 +98,7 @@ class PairwiseCRF(nn.Module):
 
         The loss is the sum over all nodes, in nats: divide it by their number, so that one learning rate serves graphs
         of all sizes. Where the state is kept, a few sweeps a step are enough; a warning says where messages lag. With
-        tol=0 all sweeps are done, and nothing is said: one is enough with "convex", and else while edges are weak. With
+        tol=0 all sweeps are done, and nothing is said: one is enough with "convex", and else with little momentum. With
         "likelihood" it is the variational bound on log Z less the score of the labels. Unless the counting numbers are
         "bethe" or given and negative it is at least what it is when messages have settled, at any messages; with hidden
         labels it bounds nothing until then. Its gradient is beliefs less labels.
