@@ -363,11 +363,11 @@ func TestPairsAsNamed(t *testing.T) {
 	}
 }
 
-// TestDoubtfulColumns: notes tell of row numbers and of labels that look like missing ones.
+// TestDoubtfulColumns: notes tell of row numbers, of a second column of labels, and of labels like missing ones.
 func TestDoubtfulColumns(t *testing.T) {
-	set := mustOpen(t, writeFiles(t, sheets("id,Unnamed: 0,label\na,0,u\nb,1,v\nc,2,unknown\n",
+	set := mustOpen(t, writeFiles(t, sheets("id,Unnamed: 0,label,Class\na,0,u,p\nb,1,v,q\nc,2,unknown,p\n",
 		"source,target\na,b\nb,c\n")), Options{})
-	for _, want := range []string{"column 2 has no name", `the label "unknown" is a state like any other`} {
+	for _, want := range []string{"column 2 has no name", `"unknown" is a state like`, `"Class" is a feature`} {
 		if !strings.Contains(strings.Join(set.Warnings, "\n"), want) {
 			t.Errorf("no note %q among %q", want, set.Warnings)
 		}

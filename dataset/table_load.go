@@ -165,7 +165,8 @@ func (l *tableLoader) chooseColumns() {
 // survey decides on the columns of tables but for those of the first that have a role.
 func (l *tableLoader) survey(tables []*formats.Table) (columns []column) {
 	first := tables[0]
-	if i := slices.Index(first.Header, ""); i >= 0 && !slices.Contains(slices.Collect(maps.Values(first.Roles)), i) {
+	taken := slices.Collect(maps.Values(first.Roles))
+	if i := slices.Index(first.Header, ""); i >= 0 && !slices.Contains(taken, i) {
 		l.warn("%s: column %d has no name, as row numbers that pandas writes, and is left out", first.File, i+1)
 	}
 	names := l.features(first)
@@ -176,6 +177,9 @@ func (l *tableLoader) survey(tables []*formats.Table) (columns []column) {
 		return nil
 	}
 	for _, name := range names {
+		if slices.Contains(labelNames, strings.ToLower(name)) && slices.Contains(taken, first.Column(l.rules.Label)) {
+			l.warn("%s: %q is a feature, beside the labels %q; {columns=ignore=%[2]s} omits it", first.File, name, l.rules.Label)
+		}
 		c := look(name, tables...)
 		col, err := c.decide(slices.Contains(l.o.given(formats.RoleText), name), func(format string, arguments ...any) {
 			l.warn("%s: "+format, append([]any{first.File}, arguments...)...)
@@ -290,8 +294,7 @@ func (l *tableLoader) freezeGraph(g *tableGraph) {
 	s := &l.set.Schema
 	if g.reversed > 0 && l.o.Schema == nil && !s.EdgeTypes[0].Symmetric {
 		l.fail(option.At(g.edges.File, g.reversed, "", "keep one of the two, or say that edges have no direction",
-			"it joins the nodes of an earlier line the other way round; edges are directed, and a network has one edge for two "+
-				"nodes"))
+			"it joins the nodes of an earlier line the other way round; edges are directed, and two nodes have one edge"))
 		return
 	}
 	spec := crf.InstanceSpec{Name: g.name, Graph: g.topology, NodeFeat: []crf.Features{g.features}}

@@ -101,8 +101,7 @@ func (l *tableLoader) rolesOfNodes(t *formats.Table) {
 			"no column is called label; %s", option.DidYouMean(formats.RoleLabel, t.Header)))
 	case split < 0 && l.o.Observed != "":
 		l.fail(option.At(t.File, 1, "", "say which by {columns=split=NAME}",
-			"no column is called split, of which %q is to be observed; %s", l.o.Observed, option.DidYouMean(formats.RoleSplit,
-				t.Header)))
+			"no column is called split, of which %q is to be observed; %s", l.o.Observed, option.DidYouMean("split", t.Header)))
 	}
 }
 
@@ -157,8 +156,7 @@ func (l *tableLoader) rolesOfEdges(t *formats.Table, isNode func(name string) bo
 	if i := l.assign(t, formats.RoleWeight); i >= 0 { // rules for edges know it by that name
 		l.rules.Weight = t.Header[i]
 		if other := t.Column(formats.RoleWeight); other >= 0 && other != i {
-			l.fail(option.Wrong("Columns", "%s has a column %q beside %q: call one of them otherwise", t.File, t.Header[other],
-				t.Header[i]))
+			l.fail(option.Wrong("Columns", "%s has a column %q beside %q: rename one", t.File, t.Header[other], t.Header[i]))
 		}
 		t.Header[i], t.Places = formats.RoleWeight, nil
 	}

@@ -3,8 +3,8 @@
     blockbp train DATA -o RUN --standardise=false --proof
     python verify.py RUN DATA
 
-DATA are .npz files of dense features with one type of nodes and of edges, all labels known, each counted once; RUN has
-model.safetensors, result.json, config.json, and proof.safetensors. The messages in it are any numbers: whatever they
+DATA are .npz files of dense features, all labels known, each counted once. Types of nodes have the same number of states,
+and several types of edges are told by edge_types, ends in the order of their type; RUN has model.safetensors, result.json, config.json, and proof.safetensors. The messages in it are any numbers: whatever they
 are, the upper bound holds if the counting numbers, which are the run's, are convex, which is looked at first, and so
 does the lower bound, of beliefs that are made consistent here. What cannot be proved ends the program with a reason.
 """
@@ -15,7 +15,7 @@ import sys
 
 import numpy as np
 
-ARRAYS = {"edges", "labels", "states", "directed", "node_features", "edge_features"}
+ARRAYS = {"node_types", "edge_types", "edges", "labels", "states", "directed", "node_features", "edge_features"}
 
 
 def demand(true, otherwise):
@@ -64,14 +64,25 @@ def with_bias(x, columns, rows):
     return np.hstack([x, np.ones((rows, columns - x.shape[1]))])
 
 
-def bounds(data, node_weights, edge_weights, proof, loss):
+def kinds(data, name, count, types):
+    """Return the elements of each type."""
+    demand(name in data or types == 1, f"{name} are not given, and there are several")
+    given = data.get(name, np.zeros(count, int))
+    return [np.flatnonzero(given == t) for t in range(types)]
+
+
+def bounds(data, node_weights, edge_weights, ends, proof, loss):
     """Return D − ⟨θ, w⟩ and Σ c H(τ) + loss, in the mean over the samples, and M τ − M w̄."""
     u, v = data["edges"].astype(int).T
     f = with_bias(data.get("node_features"), node_weights.shape[-1], int(data["labels"].shape[-1]))
     g = with_bias(data.get("edge_features"), edge_weights.shape[-1], len(u))
     labels = np.atleast_2d(data["labels"])
     demand((labels >= 0).all() and not (loss and len(labels) > 1), "labels are hidden")
-    (n, k), m, at = (len(f), len(node_weights)), len(u), np.arange(len(f))
+    (n, k), m, at = (len(f), node_weights.shape[1]), len(u), np.arange(len(f))
+    of_node = kinds(data, "node_types", n, len(node_weights))
+    of_edge = kinds(data, "edge_types", m, len(edge_weights))
+    for rows, (a, b) in zip(of_edge, ends):
+        demand(np.isin(u[rows], of_node[a]).all() and np.isin(v[rows], of_node[b]).all(), "ends of edges are turned round")
     c_node, c_edge = proof["node"], proof["edge"]
     split = proof["split"].reshape(-1, 2) * (1 - 1e-12) if proof["split"].size else np.zeros((m, 2))  # at v, at u
     message, belief = proof["messages"].reshape(m, 2, k), proof["beliefs"].reshape(n, k)
@@ -82,7 +93,11 @@ def bounds(data, node_weights, edge_weights, proof, loss):
     demand(convex, "the counting numbers are not provably convex")
     rest = np.maximum(rest, 0)  # more entropy is a looser upper bound
 
-    theta, pair = f @ node_weights.T, np.einsum("ijf,ef->eij", edge_weights, g)
+    theta, pair = np.empty((n, k)), np.empty((m, k, k))
+    for rows, weights in zip(of_node, node_weights):
+        theta[rows] = f[rows] @ weights.T
+    for rows, weights in zip(of_edge, edge_weights):
+        pair[rows] = np.einsum("ijf,ef->eij", weights, g[rows])
     if loss:
         theta = theta + loss * (np.arange(k) != labels[0][:, None])
     into_v, into_u = c_edge[:, None] * (message[:, 0] - belief[v]), c_edge[:, None] * (message[:, 1] - belief[u])
@@ -105,7 +120,9 @@ def bounds(data, node_weights, edge_weights, proof, loss):
     for y in labels:
         seen[at, y] -= 1 / len(labels)
         seen_pair[np.arange(m), y[u], y[v]] -= 1 / len(labels)
-    return dual - score, gain, seen.T @ f, np.einsum("eij,ef->ijf", seen_pair, g), len(labels)
+    by_node = np.stack([seen[rows].T @ f[rows] for rows in of_node])
+    by_edge = np.stack([np.einsum("eij,ef->ijf", seen_pair[rows], g[rows]) for rows in of_edge])
+    return dual - score, gain, by_node, by_edge, len(labels)
 
 
 def main(run, folder):
@@ -122,23 +139,25 @@ def main(run, folder):
     demand(not options["class-weights"] and not options["no-edges"], "it is of another objective")
     schema = json.loads(metadata["schema"])
     types = schema["node_types"] + schema["edge_types"]
-    demand(len(schema["node_types"]) == len(schema["edge_types"]) == 1, "there are several types of nodes or edges")
     demand(not any(t.get("copies") or t.get("forbidden") for t in types), "states are forbidden, or weights untied")
-    (node,) = (w for name, w in weights.items() if name.startswith("node."))
-    (edge,) = (w for name, w in weights.items() if name.startswith("edge."))
+    tables = [[weights[f"{of}.{t['name']}"] for t in schema[of + "_types"]] for of in ("node", "edge")]
+    demand(all(len({w.shape for w in of}) == 1 for of in tables), "types have different numbers of states, or no edges are there")
+    node, edge = map(np.stack, tables)
+    ends = [(t["u"], t["v"]) for t in schema["edge_types"]]
     parts, found, names = ("messages", "beliefs", "node", "edge", "split"), [], set()
     for path in sorted(folder.glob("*.npz")):
         data = dict(np.load(path))
         demand(set(data) <= ARRAYS, f"{path}: {sorted(set(data) - ARRAYS)} would count in the objective")
         names |= {f"{path.stem}.{key}" for key in parts}
         demand(names <= set(proof), f"{path} is not of the run")
-        found.append(bounds(data, node, edge, {key: proof[f"{path.stem}.{key}"] for key in parts}, loss))
+        found.append(bounds(data, node, edge, ends, {key: proof[f"{path.stem}.{key}"] for key in parts}, loss))
     demand(found and names == set(proof), f"{folder} has not all data of the run")
     samples = sum(x[4] for x in found)
     mean = lambda i: sum(x[i] * x[4] for x in found) / samples  # noqa: E731
     node_rest, edge_rest = mean(2), mean(3)
-    if schema["edge_types"][0].get("symmetric"):  # weights of (a, b) and (b, a) are the same
-        edge_rest = (edge_rest + edge_rest.transpose(1, 0, 2)) / 2
+    for rest, kind in zip(edge_rest, schema["edge_types"]):
+        if kind.get("symmetric"):  # weights of (a, b) and (b, a) are the same
+            rest[:] = (rest + rest.transpose(1, 0, 2)) / 2
     upper = mean(0) + l2 / 2 * ((node**2).sum() + (edge**2).sum())
     lower = mean(1) - ((node_rest**2).sum() + (edge_rest**2).sum()) / (2 * l2)
     gap = upper - lower

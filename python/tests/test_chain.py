@@ -128,7 +128,7 @@ def test_columns_of_tables() -> None:
     frames = [group[["token", "length"]] for _, group in table.obj.assign(token="x", length=table.obj.tag.str.len()).groupby("sentence")]
     lists = [[{"token": "x", "length": len(t)} for t in tags] for tags in y]
     assert np.array_equal(ChainCRF().fit(frames, y).coef_["node.token"], ChainCRF().fit(lists, y).coef_["node.token"])
-    with pytest.raises(ValueError, match=r"^X is DataFrame, want a list .*; a single one is \[X\]$"):
+    with pytest.raises(ValueError, match=r"^X is DataFrame, want a list; a single one is \[X\]$"):
         ChainCRF().fit(frames[0], y[0])
 
 
@@ -215,6 +215,13 @@ def test_mistakes() -> None:
 
     wants(r"^X\[1\] is empty", [X[0], [], *X[2:]], [y[0], [], *y[2:]])
     wants("^X is empty", [], [])
+    wants("^X is str, want a list$", "the dog")
+    wants(r"^y\[0\] is int, want a list, an entry for each of X\[0\]$", X, list(range(len(X))))
+    vectors = [np.ones((len(labels), 2 + (n == 1))) for n, labels in enumerate(y)]
+    wants(r"^X\[1\] has 3 columns, want 2 as X\[0\]$", vectors)
+    fitted = ChainCRF().fit([np.eye(4)[: len(labels)] for labels in y if len(labels) < 5], [labels for labels in y if len(labels) < 5])
+    with pytest.raises(ValueError, match=r"^X\[0\] has 3 columns, want 4 as in fit$"):
+        fitted.predict([np.ones((2, 3))])
     wants(r"^X\[1\]\[2\] is int, want the attributes", token(3))
     wants(r"^X\[1\]\[2\] is 'word', want the attributes of a token: a dict such as \{\"word\": 'word'\}", token("word"))
     wants(r"^X\[1\]\[2\] holds 3, want texts", token([3]))

@@ -267,6 +267,10 @@ def test_mistakes() -> None:
     wants(r"method .*nonsense", method="nonsense")
     wants(r"^prior and l2 are two ways to say one thing", l2=0.1, prior=2)
     wants(r"^options\['prior'\]: prior is a parameter", l2=0.1, options={"prior": 1})
+    with pytest.raises(ValueError, match='^n_samples "-1": want a whole number above 0'):
+        GridCRF().fit(X, y).sample(X, -1)
+    wants(r"^options is list, want a dict of names and values", options=["max_passes=5"])
+    wants(r"^options\[5\]: there is no such option", options={5: 1})
     with pytest.raises(ValueError, match="not fitted yet"):
         GridCRF().predict(X)
     crf = GridCRF().fit(X, y)

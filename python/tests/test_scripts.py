@@ -98,6 +98,7 @@ def test_network(tmp_path: Path) -> None:
     alone, last = number("network alone +accuracy", text), number("truncated, from there +accuracy", text)
     assert min(number(f"{how} +accuracy", text) for how in ("network, then CRF", "from random", "from network")) > alone + 0.1
     assert last > alone + 0.2 and abs(number("30, from nothing +accuracy", text) - number("from random +accuracy", text)) < 0.002
+    assert abs(number("30, from nothing +accuracy", text) - number("1 sweep a step +accuracy", text)) < 0.003
     losses = {how: number(f"{how} +accuracy [.0-9]+ +log loss", text) for how in ("network, then CRF", "truncated, from there")}
     assert losses["truncated, from there"] < losses["network, then CRF"]
 
@@ -147,6 +148,25 @@ def test_verify(options: str, tmp_path: Path, command: Callable[..., str]) -> No
         np.savez(tmp_path / "data" / "b.npz", **{**data, **more})
         with pytest.raises(SystemExit, match="hidden|would count"):
             script["main"](tmp_path / "run", tmp_path / "data")
+
+
+def test_verify_types(tmp_path: Path, command: Callable[..., str]) -> None:
+    """Several types of nodes and edges have a proof, too."""
+    rng, kind = np.random.default_rng(3), np.arange(20) % 2
+    (tmp_path / "data").mkdir()
+    names = {"node_types": ["a", "b"], "edge_types": [{"name": name, "u": name[0], "v": name[1]} for name in ("aa", "ab", "bb")]}
+    (tmp_path / "data" / "dataset.json").write_text(json.dumps(names), "utf-8")
+    for name in "xy":
+        edges = np.unique(np.sort(rng.integers(0, 20, (40, 2)), 1), axis=0)
+        edges = edges[edges[:, 0] != edges[:, 1]]
+        edges[kind[edges[:, 0]] > kind[edges[:, 1]]] = edges[kind[edges[:, 0]] > kind[edges[:, 1]], ::-1]
+        np.savez(
+            tmp_path / "data" / f"{name}.npz", edges=edges, labels=rng.integers(0, 3, 20), node_features=rng.normal(size=(20, 2)), states=3,
+            edge_features=rng.normal(size=(len(edges), 2)), node_types=kind, edge_types=kind[edges].sum(1),
+        )
+    said = json.loads(command("train", "data", "--standardise=false", "--gap", "1e-6", "--proof", "--json", "-o", "run"))
+    upper, lower = runpy.run_path(str(EXAMPLES / "verify.py"))["main"](tmp_path / "run", tmp_path / "data")
+    assert upper == pytest.approx(said["objective"], rel=1e-9) and upper - lower < 2 * said["suboptimality"] + 1e-6
 
 
 def test_verify_sentences(tmp_path: Path, command: Callable[..., str]) -> None:

@@ -205,7 +205,7 @@ def test_nodes_of_a_graph() -> None:
             warnings.simplefilter("always")
             rows.fit(nodes[:, None], y)
         assert {w.filename for w in told} == {__file__}  # the line of the user
-    for message, X, labels in [("names node 1 twice, with the labels 'a' and 'b'", [1, 1], ["a", "b"]), ("numbers of nodes from 0 to 89", [90], ["a"]), ("want numbers of nodes", [0.5], ["a"]), ("a label for each row", [0, 1], ["a"])]:
+    for message, X, labels in [("names node 1 twice, with the labels 'a' and 'b'", [1, 1], ["a", "b"]), ("numbers of nodes from 0 to 89", [90], ["a"]), ("want numbers of nodes", [0.5], ["a"]), ("one for each row", [0, 1], ["a"])]:
         with pytest.raises(ValueError, match=message):
             NodeCRF(graph).fit(X, labels)
     with pytest.raises(ValueError, match="rows of a graph count alike"):

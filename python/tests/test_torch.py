@@ -250,17 +250,17 @@ def test_models_go_both_ways(tmp_path: Path, command: Callable[..., str]) -> Non
     """What is written is read again, and predicts in the engine what it does here."""
     edges = Graph.grid(4, 5).edge_index
     crf, unary, edge_x, _ = problem(edges, directed=True, counting="cover")
-    head = torch.nn.Linear(3, 3)
-    path = tmp_path / "m.safetensors"
+    head, path = torch.nn.Conv2d(3, 3, 1), tmp_path / "m.safetensors"
     x = torch.cat([unary.detach(), torch.ones(20, 1)], 1)
+    scores = head(unary.T[None, :, :, None])[0, :, :, 0].T  # a convolution of 1 × 1 is a linear layer
     np.savez(tmp_path / "g.npz", edges=edges.T, node_features=x, edge_features=edge_x.detach(), states=3, directed=1)
     crf.to_blockbp(path, head)
     again, linear = PairwiseCRF.from_blockbp(path)
     assert repr(again) == repr(crf) == "PairwiseCRF(3, 2, counting='cover', directed=True)"
     near(again.weight, crf.weight, 0)
-    near(linear(x), head(unary), 1e-14)
+    near(linear(x), scores, 1e-14)
     command("predict", "g.npz", "-m", "m.safetensors", "-o", "out", "--arrays", "-q", "--tol", "1e-13")
-    near(torch.tensor(np.load(tmp_path / "out" / "beliefs.npy")), crf.marginals(head(unary), edges, edge_x, **SETTLED), 1e-10)
+    near(torch.tensor(np.load(tmp_path / "out" / "beliefs.npy")), crf.marginals(scores, edges, edge_x, **SETTLED), 1e-10)
     given = PairwiseCRF(3, counting=Graph(6, LOOPS).counts("trw")[:2])
     given.to_blockbp(path)
     again, _ = PairwiseCRF.from_blockbp(path)
@@ -303,6 +303,19 @@ def test_learns_with_a_network() -> None:
     assert losses[True] == pytest.approx(losses[False], abs=1e-3)
 
 
+def test_no_edges() -> None:
+    """Nodes without edges, one alone, and none at all have losses and marginals of their own scores."""
+    for graph, n in ((torch.zeros(2, 0, dtype=torch.long), 4), ((1, 1), 4), (torch.zeros(2, 0, dtype=torch.long), 0)):
+        crf, unary, y = PairwiseCRF(3), torch.randn(n, 3, requires_grad=True), torch.arange(n) % 3
+        for labels in (y, torch.where(y == 1, -1, y)):
+            loss, state = crf(unary, graph, labels=labels, state=crf(unary, graph, labels=labels)[1])
+            want = torch.nn.functional.cross_entropy(unary, labels, ignore_index=-1, reduction="sum")
+            near(loss, want, 1e-12)
+            near(torch.autograd.grad(loss, unary)[0], torch.autograd.grad(want, unary)[0], 1e-12) if n else None
+            assert state.shape == (0, 4 if 1 in y and labels is not y else 2, 3)
+        assert torch.allclose(crf.marginals(unary, graph), unary.softmax(1)) and len(crf.decode(unary, graph)) == n
+
+
 MISTAKES: dict[str, tuple[Callable[[Any, Any, Any], Any], str]] = {
     "rows": (lambda c, u, y: c(u[1:], (2, 3), labels=y), "unary has 5 rows, want a multiple of 2·3"),
     "states": (lambda c, u, y: c(u[:, 1:], (2, 3), labels=y), r"unary has the shape \[6, 2\], want \[nodes, 3\]"),
@@ -323,6 +336,22 @@ MISTAKES: dict[str, tuple[Callable[[Any, Any, Any], Any], str]] = {
     "counting": (lambda c, u, y: PairwiseCRF(3, counting="trees"), "want auto, trw, convex"),
     "numbers": (lambda c, u, y: PairwiseCRF(3, counting=(y, y))(u, (2, 3), labels=y), r"c_e has the shape \[6\], want \[7\]"),
     "one state": (lambda c, u, y: PairwiseCRF(1), "at least 2 states"),
+    "array": (lambda c, u, y: c(u.detach().numpy(), (2, 3), labels=y), "unary is ndarray, want a tensor"),
+    "list of labels": (lambda c, u, y: c(u, (2, 3), labels=y.tolist()), "labels is list, want a tensor"),
+    "array of features": (lambda c, u, y: PairwiseCRF(3, 1)(u, (2, 3), np.ones((7, 1)), y), "edge_x is ndarray, want a tensor"),
+    "loss and state": (lambda c, u, y: c.marginals(u, (2, 3), None, c(u, (2, 3), labels=y)), "state is tuple, want a tensor"),
+    "edges and nodes": (lambda c, u, y: Graph(LOOPS, 6), "edge_index is int, want a tensor"),
+    "grid": (lambda c, u, y: c(u, (1, 2, 3), labels=y), r"graph=\(1, 2, 3\), want \(rows, columns\)"),
+    "negative grid": (lambda c, u, y: c(u, (-2, -3), labels=y), r"graph=\(-2, -3\), want \(rows, columns\)"),
+    "damp": (lambda c, u, y: c(u, (2, 3), labels=y, damp=1.0), "sweeps=30, damp=1.0: want no negative number"),
+    "block of numbers": (lambda c, u, y: c(u, (2, 3), labels=y, block=torch.arange(6)), r"block is torch.int64.*want bool of \[6\]"),
+    "NaN marginals": (lambda c, u, y: c.marginals(torch.where(torch.arange(6)[:, None] == 4, torch.nan, u), (2, 3)), r"unary\[4, 0\] is nan"),
+    "NaN truncated": (lambda c, u, y: c(u * torch.nan, (2, 3), labels=y, loss="truncated"), r"unary\[0, 0\] is nan"),
+    "NaN edges": (
+        lambda c, u, y: PairwiseCRF(3, 1).decode(u, (2, 3), torch.where(torch.arange(7)[:, None] == 2, torch.nan, 1.0)),
+        r"edge_x\[2, 0\] is nan, want a finite number$",
+    ),
+    "kernel": (lambda c, u, y: c.to_blockbp("m", torch.nn.Conv2d(4, 3, 3)), r"kernel \[3, 3\], want a linear layer, or a kernel"),
 }
 
 
@@ -352,9 +381,11 @@ def test_truncated_with_strong_edges(dtype: torch.dtype) -> None:
 
 def test_unsettled_is_said() -> None:
     """Marginals of messages that have not settled come with a warning."""
-    crf, unary, edge_x, _ = problem(LOOPS, scale=3, counting="bethe")
-    with pytest.warns(blockbp.BlockbpWarning, match="after 2 sweeps: give more"):
-        crf.marginals(unary, LOOPS, edge_x, sweeps=2)
+    crf, unary, edge_x, y = problem(LOOPS, scale=3, counting="bethe")
+    for call in (crf.marginals, crf.decode, crf.log_partition_bound, lambda *a, **more: torch.nn.Sequential(crf)[0](*a, y, **more)):
+        with pytest.warns(blockbp.BlockbpWarning, match="after 2 sweeps: give more") as said:
+            call(unary, LOOPS, edge_x, sweeps=2)
+        assert said[0].filename == __file__  # the user's line, through PyTorch's own
     crf.marginals(unary, LOOPS, edge_x, sweeps=2000, damp=0.5)
 
 

@@ -243,7 +243,7 @@ class Labels:
                 first[kind] = f"{place(n, at).rstrip(',')} is {flat[at]!r}"
         if len(first) > 1:
             one, other, *_ = first.values()
-            raise ValueError(f"{one}, and {other}: labels of different types have no order; make all texts, or all numbers")
+            raise ValueError(f"{one}, and {other}: labels of different types have no order; make all texts, or numbers")
         try:
             ordered = sorted(found)
         except TypeError as err:

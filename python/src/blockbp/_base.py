@@ -286,7 +286,7 @@ class Estimator(_Plain):
             result.pop(name, None)  # files that are gone
         page = left / "report.html"
         report = page.read_text(encoding="utf-8") if page.exists() else ""
-        values = [json.loads(line).get("objective") for line in (left / METRICS).read_text(encoding="utf-8").splitlines()]
+        values = [json.loads(line).get("objective") for line in (left / METRICS).read_text("utf-8").splitlines()]
         self._tell(result, notes, report, [v for v in values if v is not None])
         self._read_model()
 
@@ -312,7 +312,8 @@ class Estimator(_Plain):
             return self._place(folder, int(match[1]), match[2], index)
 
         parameters = {o: n for n, o in self._options.items()} | {"class-weights": "class_weight", "init": "warm_start", "directed": "directed"}
-        told = told_of(verb, "predict_options" if verb == "predict" else "options", {o: n for o, n in parameters.items() if n in self._names()})
+        parameters = {o: n for o, n in parameters.items() if n in self._names()} | {"samples": "n_samples"}
+        told = told_of(verb, "predict_options" if verb == "predict" else "options", parameters)
 
         def translate(text: str) -> str:
             text = told(text.replace(folder.path + os.sep, ""))
@@ -449,7 +450,7 @@ class Classifier(Estimator):
         manifest = {**self._manifest(instances), "states": [str(c) for c in self.classes_.tolist()], "hidden_labels": True, "about": self._about()}
         self._given_ = self._signature(manifest)
         if getattr(self._before, "_given_", self._given_) != self._given_:
-            raise ValueError("warm_start=True, and classes or features are not those of the fit before: give warm_start=False")
+            raise ValueError("warm_start=True, and classes or features are not those of the fit before: give False")
         with self._data(instances, manifest) as folder:
             self._train(folder, arguments)
 
@@ -620,7 +621,7 @@ def attach() -> None:
 def warn(notes: Sequence[str], category: type[BlockbpWarning] = BlockbpWarning) -> None:
     """Warn at the line of the user, the first outside of this package."""
     level, frame = 1, inspect.currentframe()
-    while frame and frame.f_globals.get("__name__", "").partition(".")[0] in ("blockbp", "contextlib"):
+    while frame and frame.f_globals.get("__name__", "").partition(".")[0] in ("blockbp", "contextlib", "torch"):
         level, frame = level + 1, frame.f_back
     for note in notes:
         warnings.warn(note, category, stacklevel=level)
@@ -662,8 +663,8 @@ def as_list(y: Any, what: str) -> Sequence[Any]:
         return list(y)
     if not is_list(y):
         single = f"; a single one is [{what}]" if hasattr(y, "columns") else ""
-        of = "X" + what[1:] if what[:2] == "y[" else "X"
-        raise ValueError(f"{what} is {type(y).__name__}, want a list with an entry for each entry of {of}{single}")
+        each = f", an entry for each of X{what[1:]}" if what[0] == "y" else ""
+        raise ValueError(f"{what} is {type(y).__name__}, want a list{each}{single}")
     return y
 
 
@@ -673,8 +674,10 @@ def _same(a: Any, b: Any) -> bool:
 
 def checked(options: Mapping[str, Any] | None, parameter: str, verb: str, own: Sequence[str]) -> Mapping[str, Any]:
     """Return further options of the command, all of which a caller may give."""
+    if options is not None and not is_mapping(options):
+        raise ValueError(f"{parameter} is {type(options).__name__}, want a dict of names and values")
     for name in options or {}:
-        if (short := name.replace("-", "_")) not in OPTIONS[verb]:
+        if (short := str(name).replace("-", "_")) not in OPTIONS[verb]:
             there = f"{short} is a parameter of its own" if short in own else f"there is no such option here; there are {', '.join(sorted(OPTIONS[verb]))}"
             raise ValueError(f"{parameter}[{name!r}]: {there}")
     return options or {}

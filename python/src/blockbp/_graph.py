@@ -62,7 +62,7 @@ class Graph:
             return cls.of(cls(*graph))
         if isinstance(graph, Graph):
             if hasattr(graph.edges, "adj"):
-                raise ValueError("edges is a graph of networkx: give np.array(graph.edges), where nodes are numbers from 0")
+                raise ValueError("edges is a graph of networkx: give np.array(graph.edges), where nodes are 0, 1, ...")
             return graph
         if hasattr(graph, "edge_index"):
             index = _array(graph.edge_index)
@@ -292,7 +292,7 @@ def instance_of(graph: Graph, where: str, across: bool = False) -> Instance:
     edge_x = None if graph.edge_x is None else _array(graph.edge_x)
     if _is_matrix(graph.edges):
         if edge_x is not None:
-            raise ValueError(f"{where}.edges is a matrix, which has no order of edges for edge_x: give the ends as [edges, 2]")
+            raise ValueError(f"{where}.edges is a matrix, which has no order of edges for edge_x: give ends [edges, 2]")
         edges, values = _of_matrix(graph.edges, len(x), where)
         if len(values) and (values != values[0]).any():
             edge_x = values[:, None]
@@ -409,5 +409,5 @@ def _masked(graph: Graph, labels: Any, n: int) -> Any:
         return labels
     mask = _array(graph.mask)
     if mask.dtype != bool or mask.shape != labels.shape:
-        raise ValueError(f"X[{n}].mask is {mask.dtype} of the shape {list(mask.shape)}, want bool of {list(labels.shape)}")
+        raise ValueError(f"X[{n}].mask is {mask.dtype} of the shape {list(mask.shape)}, want bool {list(labels.shape)}")
     return np.ma.array(labels, mask=~mask | np.ma.getmaskarray(labels))

@@ -140,7 +140,7 @@ class NodeCRF(GraphCRF):
             return [labels]
         nodes, count = self._nodes(X)
         if labels.shape != nodes.shape:
-            raise ValueError(f"y has the shape {list(labels.shape)}, want {list(nodes.shape)}, a label for each row of X")
+            raise ValueError(f"y has the shape {list(labels.shape)}, want {list(nodes.shape)}, one for each row of X")
         full = np.ma.array(np.empty(count, labels.dtype), mask=True)
         full[nodes] = labels
         for row in np.flatnonzero(np.ma.getdata(full)[nodes] != labels):
@@ -160,10 +160,10 @@ class NodeCRF(GraphCRF):
         nodes = np.asarray(X)
         nodes = nodes[:, 0] if nodes.ndim == 2 and nodes.shape[1] == 1 else nodes
         if nodes.ndim != 1 or nodes.dtype.kind not in "iu":
-            raise ValueError(f"X is {nodes.dtype} of the shape {list(nodes.shape)}, want numbers of nodes of the graph, [rows]")
+            raise ValueError(f"X is {nodes.dtype} of the shape {list(nodes.shape)}, want numbers of nodes, [rows]")
         count = len(instance_of(self._network(), "graph").x)
-        if ((nodes < 0) | (nodes >= count)).any():
-            raise ValueError(f"X has {nodes[(nodes < 0) | (nodes >= count)][0]}, want numbers of nodes from 0 to {count - 1}")
+        if len(wrong := nodes[(nodes < 0) | (nodes >= count)]):
+            raise ValueError(f"X has {wrong[0]}, want numbers of nodes from 0 to {count - 1}")
         return nodes.astype(np.int64), count
 
     def _ask(self, verb: str, X: Any, y: Any, arguments: Sequence[str], images: dict[str, Any], hold: bool = True) -> Any:

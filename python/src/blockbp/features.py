@@ -254,7 +254,7 @@ class _Network:
             values = self.session.run([self.layer], {self.input.name: given}, self.run_options)[0]
         except Exception as err:  # of many classes
             size = "x".join(str(-(-side // 32) * 32) for side in outer[::-1])
-            remedy = f"; some networks want sizes that a power of two divides: name one, such as {size}" * (not self.size)
+            remedy = f"; some networks want multiples of a power of two: name one, such as {size}" * (not self.size)
             raise ValueError(f"layer {self.layer}: {err}{remedy}") from err
         said = f"layer {self.layer}: of {list(given.shape)} it makes a {values.dtype} of shape {list(values.shape)}"
         if values.dtype.kind != "f" or values.ndim != 4 or len(values) != self.batch or 0 in values.shape:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from .._run import BlockbpWarning
+from .._base import warn
 from ._graph import Graph, Numbers
 
 # Messages l = λ − c log τ, in which all equations are short: for each slice of edges those to the first and to the
@@ -119,10 +118,12 @@ class Field:
                 messages[number][end] = new
         return messages
 
-    def settle(
-        self, messages: Messages, sweeps: int, tol: float, damp: float, block: Tensor | None, far: float, level: int = 0
-    ) -> Messages:
+    def settle(self, messages: Messages, sweeps: int, tol: float, damp: float, block: Tensor | None, far: float) -> Messages:
         """Sweep until no message over its c moves by tol; with tol=0, to the end. Warn where they move by far then."""
+        if sweeps < 0 or not 0 <= damp < 1:
+            raise ValueError(f"sweeps={sweeps}, damp={damp}: want no negative number, and damp below 1")
+        if block is not None and (block.dtype != torch.bool or block.shape != (self.graph.nodes,)):
+            raise ValueError(f"block is {block.dtype} of shape {list(block.shape)}, want bool of [{self.graph.nodes}]")
         moved, c = 0.0, [cut(self.numbers.edge, part) for part in self.graph.slices]
         for _ in range(sweeps):
             old, messages = messages, self.sweep(messages, damp, block)
@@ -132,8 +133,7 @@ class Field:
                 if moved < tol:
                     break
         if moved >= max(tol, far) > 0:  # the same words every time, so that Python shows them once for each place
-            text = f"messages still move by {far:g} nats or more after {sweeps} sweeps: give more, or damp=0.5"
-            warnings.warn(text, BlockbpWarning, stacklevel=level)
+            warn([f"messages still move by {far:g} nats or more after {sweeps} sweeps: give more, or damp=0.5"])
         return messages
 
     def logits(self, messages: Messages) -> Tensor:

@@ -20,10 +20,12 @@ if TYPE_CHECKING:
 CHECKSUM = "crc32c:00000000"
 
 
-def write(path: str | os.PathLike[str], crf: PairwiseCRF, head: nn.Linear | None) -> None:
+def write(path: str | os.PathLike[str], crf: PairwiseCRF, head: nn.Linear | nn.Conv2d | None) -> None:
     """Write the weights of a layer, and of the linear layer in front of it."""
     k = crf.states
-    node = torch.eye(k) if head is None else head.weight
+    if head is not None and head.weight[0].numel() != head.weight.shape[1]:
+        raise ValueError(f"head has the kernel {list(head.weight.shape[2:])}, want a linear layer, or a kernel [1, 1]")
+    node = torch.eye(k) if head is None else head.weight.flatten(1)
     if node.shape[0] != k:
         raise ValueError(f"head gives {node.shape[0]} scores, want {k}, one for each state")
     names = [str(j) for j in range(node.shape[1])]
@@ -61,8 +63,8 @@ def _sealed(meta: dict[str, str], tensors: dict[str, Tensor]) -> bytes:
     data = b""
     for name in sorted(tensors):
         values = tensors[name].detach().cpu().double().numpy().astype("<f8")
-        header[name] = {"dtype": "F64", "shape": list(values.shape), "data_offsets": [len(data), len(data) + values.nbytes]}
-        data += values.tobytes()
+        begin, data = len(data), data + values.tobytes()
+        header[name] = {"dtype": "F64", "shape": list(values.shape), "data_offsets": [begin, len(data)]}
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
     whole = len(text).to_bytes(8, "little") + text + data
@@ -88,7 +90,7 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Tensor, Tensor]:
         model = _model.Model(_model.read(path))
         nodes, edges = model.schema["node_types"], model.schema["edge_types"]
         if model.edges:
-            raise ModelError(f"{os.fspath(path)!r} was trained with edges={model.edges!r}, which this layer does not have")
+            raise ModelError(f"{os.fspath(path)!r} was trained with edges={model.edges!r}, which the layer has not")
         if len(nodes) != 1 or len(edges) != 1 or any(t.get("copies") or t.get("forbidden") for t in (*nodes, *edges)):
             raise ModelError(f"{os.fspath(path)!r} has several types, weights of its own for each node, or forbidden states, "
                              "which this layer does not have")

@@ -172,7 +172,7 @@ class Graph:
         for name, x, size in (("c_s", node, self.nodes), ("c_e", edge, self.edges)):
             if x.shape != (size,):
                 what = "nodes" if name == "c_s" else "edges"
-                raise ValueError(f"counting: {name} has the shape {list(x.shape)}, want [{size}], the {what} of this graph")
+                raise ValueError(f"counting: {name} has the shape {list(x.shape)}, want [{size}], {what} of this graph")
         node, edge = node.double().to(self.edge_index.device), edge.double().to(self.edge_index.device)
         rho = node + self._sums(edge, edge)
         for name, x in (("c_e of edge", edge), ("c_s, and the c_e of its edges, of node", rho)):
@@ -209,7 +209,15 @@ def listed(x: Tensor) -> list[Any]:
     return list(x.detach().cpu().numpy().tolist())
 
 
+def tensors(**given: Any) -> None:
+    """Refuse arguments that are no tensors, such as arrays of NumPy."""
+    for name, x in given.items():
+        if x is not None and not isinstance(x, Tensor):
+            raise ValueError(f"{name} is {type(x).__name__}, want a tensor")
+
+
 def _check(nodes: int, edge_index: Tensor) -> None:
+    tensors(edge_index=edge_index)
     if edge_index.ndim != 2 or edge_index.shape[0] != 2 or edge_index.is_floating_point():
         raise ValueError(
             f"edge_index is {edge_index.dtype} of shape {list(edge_index.shape)}, want integers of shape [2, edges]; "

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from . import _file
 from ._field import LINEAR, Field, Messages, Value
 from .._arrays import is_tuple
-from ._graph import Graph, grid, listed
+from ._graph import Graph, grid, listed, tensors
 
 COUNTING = ("auto", "trw", "convex", "cover", "bethe")
 # The potential of a state that a label rules out. −∞ would make differences of messages NaN.
@@ -31,10 +31,10 @@ class PairwiseCRF(nn.Module):
     edge_features : int
         The number of features of every edge; 0: edges have none, and share one table of weights.
     counting : str or (Tensor [nodes], Tensor [edges])
-        Entropy counting numbers: "auto" is "trw", tree-reweighted, the best in most uses; "convex", "cover", "bethe"; or
+        Entropy counting numbers: "auto" is "trw", tree-reweighted, best in most uses; "convex", "cover", "bethe"; or
         those of the nodes and edges of the one graph that is used. docs/explanation/equations.md says what they are.
     directed : bool
-        Whether edges lead from their first to their second end. Otherwise weights of states (a, b) and (b, a) are equal.
+        Whether edges lead from their first to the second end. Otherwise weights of states (a, b) and (b, a) are equal.
     device, dtype
         Of the weights: float32 or float64.
 
@@ -69,9 +69,9 @@ class PairwiseCRF(nn.Module):
     ) -> None:
         super().__init__()
         if states < 2 or edge_features < 0:
-            raise ValueError(f"states={states}, edge_features={edge_features}: want at least 2 states and no negative number")
+            raise ValueError(f"states={states}, edge_features={edge_features}: want at least 2 states and 0 features")
         if isinstance(counting, str) and counting not in COUNTING:
-            raise ValueError(f"counting={counting!r}: want {', '.join(COUNTING)}, or numbers (c_s [nodes], c_e [edges])")
+            raise ValueError(f"counting={counting!r}: want {', '.join(COUNTING)}, or (c_s [nodes], c_e [edges])")
         self.states, self.edge_features, self.counting, self.directed = states, edge_features, counting, directed
         self.weight = nn.Parameter(torch.zeros(states, states, max(1, edge_features), device=device, dtype=dtype))
 
@@ -98,7 +98,7 @@ class PairwiseCRF(nn.Module):
 
         The loss is the sum over all nodes, in nats: divide it by their number, so that one learning rate serves graphs
         of all sizes. Where the state is kept, a few sweeps a step are enough; a warning says where messages lag. With
-        tol=0 all sweeps are done, and nothing is said: one is enough with "convex", and else while edges are weak. With
+        tol=0 all sweeps are done, and nothing is said: one is enough with "convex", and else with little momentum. With
         "likelihood" it is the variational bound on log Z less the score of the labels. Unless the counting numbers are
         "bethe" or given and negative it is at least what it is when messages have settled, at any messages; with hidden
         labels it bounds nothing until then. Its gradient is beliefs less labels.
@@ -116,6 +116,7 @@ class PairwiseCRF(nn.Module):
         """
         if loss not in ("likelihood", "truncated"):
             raise ValueError(f"loss={loss!r}: want 'likelihood' or 'truncated'")
+        tensors(labels=labels, state=state, block=block)
         field = self._field(unary, graph, edge_x, through=loss == "truncated")
         sweeps = sweeps if sweeps is not None else 5 if loss == "truncated" else 30
         truth = self._labels(labels, field)
@@ -125,14 +126,14 @@ class PairwiseCRF(nn.Module):
             free = field.settle(free, sweeps, 0.0, damp, block, 0.0)
             beliefs = torch.log_softmax(field.logits(free), 0)
             total = nn.functional.nll_loss(beliefs.T, truth, ignore_index=-1, reduction="sum")
-            return total.double(), self._end(field, [free])
+            return _finite(total.double(), field), self._end(field, [free])
         by_edge, far = edge_x is not None and edge_x.requires_grad, math.inf if field.numbers.exact else FAR
         with torch.no_grad():
-            free = field.settle(free, sweeps, tol, damp, block, far, 5)
+            free = field.settle(free, sweeps, tol, damp, block, far)
             plus, ends = field.value(free, by_edge), [free]
             if hidden:
                 known = field.clamped(truth, FORBIDDEN)
-                clamped = known.settle(clamped, sweeps, tol, damp, block, far, 5)
+                clamped = known.settle(clamped, sweeps, tol, damp, block, far)
                 minus, ends = known.value(clamped, by_edge), [free, clamped]
             else:
                 minus = self._scored(field, truth, by_edge)
@@ -152,7 +153,7 @@ class PairwiseCRF(nn.Module):
         """Return the beliefs of the nodes, [nodes, K], with a warning where messages have not settled."""
         with torch.no_grad():
             field, messages = self._settled(unary, graph, edge_x, state, sweeps=sweeps, tol=tol, damp=damp)
-            return torch.softmax(field.logits(messages), 0).T.contiguous()
+            return _finite(torch.softmax(field.logits(messages), 0).T.contiguous(), field)
 
     def decode(self, *arguments: Any, **options: Any) -> Tensor:
         """Return the most likely state of every node, each by itself: [nodes]. The arguments are those of marginals."""
@@ -161,17 +162,17 @@ class PairwiseCRF(nn.Module):
     def log_partition_bound(self, *arguments: Any, **options: Any) -> Tensor:
         """Return an upper bound of log Z, a float64 scalar, of all graphs together: exact on trees once settled.
 
-        With "bethe", or given numbers, it is an approximation: it need not be a bound. The arguments are those of marginals.
+        With "bethe", or given numbers, it is an approximation, and no bound. The arguments are those of marginals.
         """
         with torch.no_grad():
             field, messages = self._settled(*arguments, **options)
-            return field.value(messages, False).value
+            return _finite(field.value(messages, False).value, field)
 
-    def to_blockbp(self, path: str | os.PathLike[str], head: nn.Linear | None = None) -> None:
+    def to_blockbp(self, path: str | os.PathLike[str], head: nn.Linear | nn.Conv2d | None = None) -> None:
         """Write a model file for the command and the estimators of blockbp.
 
-        Its node features are the inputs of head, the last layer of the network, and a last one that is 1 if head has a
-        bias; without head they are the unary potentials themselves. ``blockbp predict`` takes arrays of them.
+        Its node features are the inputs of head, the last layer of the network, linear or a convolution of 1 × 1, and
+        a last one that is 1 if head has a bias; without head they are the unary potentials. ``predict`` takes them.
         """
         _file.write(path, self, head)
 
@@ -192,16 +193,17 @@ class PairwiseCRF(nn.Module):
 
     def _field(self, unary: Tensor, graph: Any, edge_x: Tensor | None, through: bool = False) -> Field:
         """Check the arguments against each other, and bring edges into the order of colours."""
+        tensors(unary=unary, edge_x=edge_x)
         if unary.ndim != 2 or unary.shape[1] != self.states:
-            fix = "; of [pictures, K, rows, columns] give unary.movedim(1, -1).reshape(-1, K)" if unary.ndim == 4 else ""
+            fix = "; of [N, K, rows, columns] give unary.movedim(1, -1).reshape(-1, K)" if unary.ndim == 4 else ""
             raise ValueError(f"unary has the shape {list(unary.shape)}, want [nodes, {self.states}]{fix}")
         if unary.dtype not in LINEAR or unary.dtype != self.weight.dtype:
-            raise ValueError(f"unary is {unary.dtype}, and the weights are {self.weight.dtype}: want both in float32 or both "
-                             "in float64; give unary.float(), or crf.double()")
+            raise ValueError(f"unary is {unary.dtype}, and the weights are {self.weight.dtype}: want both float32, by "
+                             "unary.float() and crf.float(), or both in float64")
         graph = self._graph(unary, graph)
         wanted = (graph.edges, self.edge_features)
         if edge_x is None and self.edge_features:
-            raise ValueError(f"edge_x is missing: want {list(wanted)}, or PairwiseCRF({self.states}) without edge features")
+            raise ValueError(f"edge_x is missing: want {list(wanted)}, or PairwiseCRF({self.states}) without features")
         if edge_x is not None and (edge_x.shape != wanted or not self.edge_features):
             raise ValueError(f"edge_x has the shape {list(edge_x.shape)}, want "
                              + (f"{list(wanted)}, a row for each edge" if self.edge_features else "None: edge_features is 0"))
@@ -211,18 +213,20 @@ class PairwiseCRF(nn.Module):
 
     def _graph(self, unary: Tensor, graph: Any) -> Graph:
         if is_tuple(graph):
-            pictures, rest = divmod(len(unary), max(1, graph[0] * graph[1]))
+            if len(graph) != 2 or min(graph) < 1:
+                raise ValueError(f"graph={tuple(graph)}, want (rows, columns), at least 1, of all pictures")
+            pictures, rest = divmod(len(unary), graph[0] * graph[1])
             if rest or not pictures:
-                raise ValueError(f"unary has {len(unary)} rows, want a multiple of {graph[0]}·{graph[1]}, the pixels of a grid")
+                raise ValueError(f"unary has {len(unary)} rows, want a multiple of {graph[0]}·{graph[1]}, of a grid")
             graph = grid(*graph, pictures, unary.device)
         if isinstance(graph, Tensor):
             graph = Graph(len(unary), graph)
         if not isinstance(graph, Graph):
-            raise ValueError(f"graph is {type(graph).__name__}, want a Graph, an edge_index [2, edges], or (rows, columns)")
+            raise ValueError(f"graph is {type(graph).__name__}, want a Graph, edge_index [2, edges] or (rows, columns)")
         if graph.nodes != len(unary):
             raise ValueError(f"unary has {len(unary)} rows, want {graph.nodes}, one for each node of the graph")
         if graph.edge_index.device != unary.device:
-            raise ValueError(f"the graph is on {graph.edge_index.device} and unary on {unary.device}: give graph.to(unary.device)")
+            raise ValueError(f"the graph is on {graph.edge_index.device}, unary on {unary.device}: give graph.to(unary.device)")
         return graph
 
     def _labels(self, labels: Tensor | None, field: Field) -> Tensor:
@@ -231,8 +235,8 @@ class PairwiseCRF(nn.Module):
             got = "missing" if labels is None else f"{labels.dtype} of shape {list(labels.shape)}"
             raise ValueError(f"labels are {got}, want integers of shape [{nodes}]; of pictures give labels.reshape(-1)")
         if len(wrong := ((labels < -1) | (labels >= self.states)).nonzero()):
-            raise ValueError(f"labels[{int(wrong[0])}] is {int(labels[wrong[0]])}, want a state from 0 to {self.states - 1}, "
-                             "or -1 where it is hidden")
+            at = int(wrong[0])
+            raise ValueError(f"labels[{at}] is {int(labels[at])}, want a state from 0 to {self.states - 1}, or -1 to hide it")
         return labels.long()
 
     def _begin(self, state: Tensor | None, field: Field, hidden: bool) -> tuple[Messages, Messages]:
@@ -240,18 +244,16 @@ class PairwiseCRF(nn.Module):
         g, k = field.graph, self.states
         kept = field.unary.new_zeros(g.edges, 4, k) if state is None else state
         if kept.shape not in ((g.edges, 2, k), (g.edges, 4, k)):
-            raise ValueError(f"state has the shape {list(kept.shape)}, want [{g.edges}, 2, {k}] as forward has returned it")
+            raise ValueError(f"state has the shape {list(kept.shape)}, want [{g.edges}, 2, {k}], as forward returns it")
         if hidden and kept.shape[1] == 2:
             kept = torch.cat([kept, torch.zeros_like(kept)], 1)
-        sets = kept.detach().to(field.unary).flatten(1).index_select(0, g.order).T.reshape(-1, k, g.edges)
+        sets = kept.detach().to(field.unary).index_select(0, g.order).movedim(0, -1)
         free, clamped = ([[sets[i][:, part], sets[i + 1][:, part]] for part in g.slices if len(sets) > i] for i in (0, 2))
         return free, clamped if hidden else []
 
     def _end(self, field: Field, ends: list[Messages]) -> Tensor:
         """Return messages as a state."""
         g = field.graph
-        if not g.edges:
-            return field.unary.new_zeros(0, 2 * len(ends), self.states)
         kept = field.unary.new_empty(g.edges, 2 * len(ends), self.states)
         for i, messages in enumerate(ends):
             for part, pair in zip(g.slices, messages):
@@ -263,8 +265,9 @@ class PairwiseCRF(nn.Module):
         self, unary: Tensor, graph: Any, edge_x: Tensor | None = None, state: Tensor | None = None,
         *, sweeps: int = 100, tol: float = 1e-3, damp: float = 0.0,
     ) -> tuple[Field, Messages]:
+        tensors(state=state)
         field = self._field(unary, graph, edge_x)
-        return field, field.settle(self._begin(state, field, False)[0], sweeps, tol, damp, None, tol, 4)
+        return field, field.settle(self._begin(state, field, False)[0], sweeps, tol, damp, None, tol)
 
     def _scored(self, field: Field, labels: Tensor, by_edge: bool) -> Value:
         """Return the score of labels that are all known, and its derivatives."""
@@ -277,9 +280,7 @@ class PairwiseCRF(nn.Module):
 
     def _difference(self, field: Field, plus: Value, minus: Value) -> Tensor:
         """Return a difference of free energies, with the differences of their derivatives as its gradient."""
-        loss = plus.value - minus.value
-        if not bool(torch.isfinite(loss)):
-            raise ValueError(_culprit(field))
+        loss = _finite(plus.value - minus.value, field)
         pairs = [(field.unary, plus.node - minus.node), (field.weight, plus.weight - minus.weight)]
         if plus.edge is not None and minus.edge is not None and field.edge_x is not None:
             pairs.append((field.edge_x, plus.edge - minus.edge))
@@ -290,10 +291,14 @@ class PairwiseCRF(nn.Module):
         return loss
 
 
-def _culprit(field: Field) -> str:
-    """Say which input makes a loss that is not finite."""
-    for name, x in (("unary", field.unary.T), ("weight", field.weight), ("edge_x, sorted by colours,", field.edge_x)):
+def _finite(result: Tensor, field: Field) -> Tensor:
+    """Return a result, or say which input makes it not finite."""
+    if bool(torch.isfinite(result).all()):
+        return result
+    edge_x = None if field.edge_x is None else field.edge_x[field.graph.inverse]
+    for name, x in (("unary", field.unary.T), ("weight", field.weight), ("edge_x", edge_x)):
         if x is not None and len(wrong := (~torch.isfinite(x)).nonzero()):
             at = listed(wrong[0])
-            return f"{name}{at} is {float(x[tuple(at)].detach())}, want a finite number; for a forbidden state give {FORBIDDEN:g}"
-    return "the loss is not finite although its inputs are: a state is damaged, or potentials are beyond the range of the dtype"
+            forbidden = f"; for a forbidden state give {FORBIDDEN:g}" if name == "unary" else ""
+            raise ValueError(f"{name}{at} is {float(x[tuple(at)].detach())}, want a finite number{forbidden}")
+    raise ValueError("the result is not finite, its inputs are: state is damaged, or potentials are beyond the dtype")

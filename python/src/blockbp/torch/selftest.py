@@ -84,7 +84,7 @@ def speed(device: str, rows: int, features: int) -> str:
         return sorted(times[2:])[2]
 
     one, eleven = seconds(1), seconds(11)
-    rate = f"{20 * graph.edges / (eleven - one) / 1e6:.1f} M messages/s, " if eleven > one else "too loaded to time a sweep, "
+    rate = f"{20 * graph.edges / (eleven - one) / 1e6:.1f} M messages/s, " if eleven > one else "too loaded to time, "
     return rate + f"{1 / one:.1f} steps/s of {one * 1e3:.1f} ms"
 
 
