@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/parallel"
@@ -107,29 +106,18 @@ func (p *Prepared) compareScales(ctx context.Context, each *standardise.Map) (*C
 	}
 	alone := slices.DeleteFunc(withoutEdges(p.Set.Instances),
 		func(in *crf.Instance) bool { return len(in.Samples()) == 0 })
-	if ctx = context.WithoutCancel(ctx); o.MaxTime > 0 { // it takes seconds, and no folder is there to go on in
-		share, stop := context.WithTimeout(ctx, time.Duration(choiceShare*float64(o.MaxTime)))
-		defer stop()
-		ctx = share
-	}
 	c := p.newSelection(Watch{})
 	var tried []*trial
 	for _, scale := range []string{scaleEach, scaleOne + "1", scaleOne + "0.5"} {
-		err := c.divideOn(ctx, alone, each, scale)
-		if err == nil && len(c.folds) == 0 { // there is nothing to compare by
-			return nil, nil
+		if err := c.divideOn(ctx, alone, each, scale); err != nil || len(c.folds) == 0 || c.late() {
+			return nil, err // there is nothing to compare by, or no time
 		}
-		var t *trial
-		if err == nil {
-			t, err = c.try(ctx, Candidate{Scale: scale, Edges: noEdges})
-		}
-		if ctx.Err() != nil { // there is no time to find out
-			return nil, nil
-		} else if err != nil {
+		t, err := c.try(ctx, Candidate{Scale: scale, Edges: noEdges})
+		if err != nil {
 			return nil, err
 		}
-		if tried = append(tried, t); tried[0].score()*(1-leastGain) < t.score() && len(tried) > 1 {
-			tried = tried[:len(tried)-1]
+		if len(tried) == 0 || t.score() <= tried[0].score()*(1-leastGain) {
+			tried = append(tried, t)
 		}
 	}
 	slices.SortStableFunc(tried[1:], func(a, b *trial) int { return cmp.Compare(a.score(), b.score()) })

@@ -202,17 +202,14 @@ func (p *Prepared) recallChoice(ctx context.Context, folder *Folder) error {
 // without features, what fewer labels have.
 func (c *selection) decide(finalists []*trial) *Choice {
 	made := &Choice{Metric: c.metric, Cut: c.late()}
-	var chosen, best *trial
+	chosen, best := finalists[0], finalists[0]
 	for _, t := range finalists {
-		if chosen == nil {
-			chosen, best = t, t
-		}
 		errors, least := 1.0, 0.0
-		if chosen == finalists[0] && chosen.Edges != noEdges || t.Edges.strength < 0 {
+		if chosen == finalists[0] && chosen.Edges != noEdges {
 			errors = 2
 		}
 		if t.Edges.strength < 0 {
-			least = leastEvidence / float64(len(t.losses))
+			errors, least = 2, leastEvidence/float64(len(t.losses))
 		}
 		if behind, err := apart(chosen, t); behind > max(least, errors*err) {
 			chosen = t
@@ -223,12 +220,9 @@ func (c *selection) decide(finalists []*trial) *Choice {
 	}
 	for _, t := range finalists {
 		_, err := apart(t, best)
-		shown := t.shown(err)
-		if made.Candidates = append(made.Candidates, shown); t == chosen {
-			made.Chosen = shown
-		}
+		made.Candidates = append(made.Candidates, t.shown(err))
 	}
-	made.Seconds = time.Since(c.started).Seconds()
+	made.Chosen, made.Seconds = made.Candidates[slices.Index(finalists, chosen)], time.Since(c.started).Seconds()
 	return made
 }
 
