@@ -137,28 +137,27 @@ func (p *Prepared) openEdges() string {
 	if !p.hides() {
 		return ""
 	}
-	few, bare := p.fewLabels(), p.bare()
-	switch alone := p.Group == nil || p.Group.Size() == 1; {
-	case !few && (p.triesTogether() || p.mostHidden() && p.made(edgesMoments)):
-		if p.choosing = alone; p.choosing {
-			return ""
-		}
+	few, alone, in := p.fewLabels(), p.Group == nil || p.Group.Size() == 1, p.Problem.Data[0]
+	compares := !few && (p.triesTogether() || p.mostHidden() && p.made(edgesMoments))
+	justifies := few && p.bare() && p.mostHidden() && p.made(edgesBalanced)
+	switch {
+	case compares && !alone:
 		return fmt.Sprintf("labels are hidden: one process would choose by folds of labels how edges are made, "+
 			"and %d learn them together; compare with {no-edges}", p.Group.Size())
-	case !few || !bare || !p.mostHidden() || !p.made(edgesBalanced):
-		return ""
-	case alone && !p.large() && len(comparedLabels(p.Problem.Data[0])) >= leastSigned:
-		p.choosing = true // between neighbours that are alike and those that differ, no more
+	case compares, justifies && alone && !p.large() && len(comparedLabels(in)) >= leastSigned:
+		p.choosing = true // of few labels between neighbours that are alike and those that differ, no more
+	}
+	if p.choosing || !justifies {
 		return ""
 	}
-	chosen := Candidate{Edges: justified(p.Problem.Data[0])}
+	chosen := Candidate{Edges: justified(in)}
 	if p.asked.Prior == 0 && !p.asked.givesL2() {
 		chosen.Prior, p.Options.Prior = evenPrior, evenPrior
 		p.Problem.L2 = p.Options.l2(sampleCount(p.Problem.Data))
 	}
 	p.Options.Edges = chosen.Edges.String()
 	return fmt.Sprintf("few labels: %d are too few to choose by, neighbours are taken to be alike, as far as degrees and "+
-		"the number of states justify, and classes to be equally frequent: %s", len(knownLabels(p.Problem.Data[0])), chosen)
+		"the number of states justify, and classes to be equally frequent: %s", len(knownLabels(in)), chosen)
 }
 
 // fewLabels reports that labels are too few to choose strengths of edges by.
@@ -364,7 +363,7 @@ func (c *selection) compare(ctx context.Context) (finalists []*trial, err error)
 				from.Prior = 0
 			}
 			found, err := c.climb(ctx, from, alone)
-			if errors.As(err, new(*learn.DivergedError)) || err == nil && found == nil {
+			if errors.As(err, new(*learn.DivergedError)) || err == nil && (found == nil || slices.Contains(finalists, found)) {
 				continue
 			} else if err != nil {
 				return nil, err
@@ -508,6 +507,7 @@ func (p *Prepared) compareScales(ctx context.Context, each *standardise.Map) (*C
 	}
 	alone := slices.DeleteFunc(withoutEdges(p.Set.Instances),
 		func(in *crf.Instance) bool { return len(in.Samples()) == 0 })
+	ctx = context.WithoutCancel(ctx) // it takes seconds, and no folder is there to go on in
 	c := p.newSelection(Watch{})
 	var tried []*trial
 	for _, scale := range []string{scaleEach, scaleOne + "1", scaleOne + "0.5"} {

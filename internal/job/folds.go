@@ -271,10 +271,7 @@ func (g *guess) tempered(power float64) (loss, surprise float64) {
 
 // rounded has two digits of a number: what is told is what is used.
 func rounded(x float64) float64 {
-	y, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 2, 64), 64)
-	if err != nil {
-		panic("job: " + err.Error()) // what was formatted can be read
-	}
+	y, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 2, 64), 64) // what was formatted can be read
 	return y
 }
 
@@ -304,14 +301,14 @@ func (c *selection) divide(raw, scaled []*crf.Instance, scale *standardise.Map) 
 					n++
 				}
 			}
-			if f.Instances, err = withLabels(f.Instances, in, held); err == nil && anyKnown(held) {
-				f.Held = append(f.Held, known)
-			}
-			if err == nil {
+			if f.Instances, err = withLabels(f.Instances, in, held); err == nil {
 				f.data, err = withLabels(f.data, scaled[i], known)
 			}
 			if err != nil {
 				return err
+			}
+			if len(f.Held) < len(f.Instances) {
+				f.Held = append(f.Held, known)
 			}
 		}
 		if len(f.Instances) > 0 && len(f.data) > 0 {
@@ -334,15 +331,11 @@ func (c *selection) divide(raw, scaled []*crf.Instance, scale *standardise.Map) 
 
 // withLabels adds an instance with other labels, if any of them is known.
 func withLabels(all []*crf.Instance, in *crf.Instance, labels []int32) ([]*crf.Instance, error) {
-	if !anyKnown(labels) {
+	if !slices.ContainsFunc(labels, func(y int32) bool { return y != crf.Unobserved }) {
 		return all, nil
 	}
 	in, err := relabelled(in, [][]int32{labels}, nil)
 	return append(all, in), err
-}
-
-func anyKnown(labels []int32) bool {
-	return slices.ContainsFunc(labels, func(y int32) bool { return y != crf.Unobserved })
 }
 
 // dealt is the fold, of mostFolds, that holds out each label; −1: none. Many instances take turns. The labels of few
@@ -351,13 +344,12 @@ func anyKnown(labels []int32) bool {
 func dealt(data []*crf.Instance, seed uint64) [][]int {
 	parts, dealt, known := make([][]int, len(data)), map[[2]int]int{}, [][2]int32(nil)
 	for i, in := range data {
-		if parts[i] = slices.Repeat([]int{i % mostFolds}, in.Graph.NumNodes()); len(data) >= manyInstances {
-			continue
+		part, compared := i%mostFolds, []int32(nil)
+		if len(data) < manyInstances {
+			part, compared = -1, comparedLabels(in)
 		}
-		for s := range parts[i] {
-			parts[i][s] = -1
-		}
-		for _, s := range comparedLabels(in) {
+		parts[i] = slices.Repeat([]int{part}, in.Graph.NumNodes())
+		for _, s := range compared {
 			known = append(known, [2]int32{int32(i), s})
 		}
 	}
