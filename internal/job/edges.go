@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/ground"
@@ -180,12 +179,13 @@ func allBalanced(instances []*crf.Instance) (all []*crf.Instance, err error) {
 				row[j] *= factor
 			}
 		}
-		for b := range rows {
-			if spec.EdgeFeat[b], err = crf.Dense(rows[b], spec.EdgeFeat[b].Dim()); err != nil {
-				return nil, fmt.Errorf("instance %d (%s): %w", i, in.Name, err)
-			}
+		for b := 0; b < len(rows) && err == nil; b++ {
+			spec.EdgeFeat[b], err = crf.Dense(rows[b], spec.EdgeFeat[b].Dim())
 		}
-		if all[i], err = crf.NewInstance(in.Schema(), spec); err != nil {
+		if err == nil {
+			all[i], err = crf.NewInstance(in.Schema(), spec)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("instance %d (%s): %w", i, in.Name, err)
 		}
 	}
@@ -221,7 +221,7 @@ func (p *Prepared) makeEdges() (err error) {
 // separate has node weights learned without edges, where those are made by a rule.
 func (p *Prepared) separate() (err error) {
 	if p.rule.makes() {
-		p.networks, p.numbers, p.Problem.Counting = p.Problem.Data, p.Problem.Counting, nil
+		p.networks, p.Problem.Counting = p.Problem.Data, nil
 		p.Problem.Data, err = onlyNodes(p.Problem.Data)
 	}
 	return err
@@ -254,14 +254,6 @@ func onlyNodes(data []*crf.Instance) (alone []*crf.Instance, err error) {
 		alone = append(alone, in)
 	}
 	return alone, nil
-}
-
-// counting makes the counting numbers that networks with edges are inferred with.
-func (p *Prepared) counting() counting.Func {
-	if p.rule.makes() {
-		return p.numbers
-	}
-	return p.Problem.Counting
 }
 
 // put gives a model, for features as they are, the edges of the rule. Moments are those of the model of nodes, and of

@@ -287,6 +287,6 @@ func (p *Prepared) harm(ctx context.Context, r *Result, e *Evaluation, scored *S
 }
 
 func (p *Prepared) inference(m *crf.Model, limits infer.Limits) Inference {
-	return Inference{Model: m, Counting: p.counting(), Exact: p.Options.predictsExactly(), Limits: limits,
+	return Inference{Model: m, Counting: p.numbers, Exact: p.Options.predictsExactly(), Limits: limits,
 		Threads: p.Options.Threads, Truncated: p.Options.sweeps()}
 }

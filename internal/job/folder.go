@@ -143,8 +143,6 @@ type run struct {
 	p     *Prepared
 	watch Watch
 	began time.Time
-	// chosenFor are the seconds of a choice in earlier starts.
-	chosenFor float64
 
 	folder  *Folder                  // nil: memory alone, and then the rest is not used
 	files   *runfolder.Run           // the folder

@@ -100,8 +100,8 @@ func (p *Prepared) Train(ctx context.Context, folder *Folder, watch Watch) (*Res
 	if err != nil {
 		return nil, err
 	}
-	if own.choice != nil {
-		run.chosenFor = own.choice.Seconds
+	if own.choice != nil { // in an earlier start
+		run.began = run.began.Add(-own.choice.spent())
 	}
 	if err := run.choose(ctx); err != nil {
 		return nil, err

@@ -77,7 +77,7 @@ type Prepared struct {
 	Choice string
 
 	// rule makes the weights of edges, which carriers have. Where it does, Problem has no edges; networks have, on the
-	// same scale, and numbers are the counting numbers to infer with.
+	// same scale. Counting numbers to infer with are numbers in any case.
 	rule     edgeRule
 	carriers map[int][]carrier
 	networks []*crf.Instance
@@ -120,7 +120,11 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 		p.space = &spill.Space{Folder: o.Spill}
 	}
 	for _, step := range []func() error{
-		func() (err error) { p.Problem, err = o.problem(ctx, &t, p.space); return err },
+		func() (err error) {
+			p.Problem, err = o.problem(ctx, &t, p.space)
+			p.numbers = p.Problem.Counting
+			return err
+		},
 		func() error { p.said = append(p.said, p.openEdges()); return p.makeEdges() },
 		p.suits,
 		func() error { return p.standardise(ctx) },

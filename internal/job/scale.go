@@ -1,13 +1,11 @@
 package job
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/parallel"
@@ -22,14 +20,6 @@ const (
 	scaleEach = "each"
 	scaleOne  = "one:"
 )
-
-// A scale is chosen by at most mostScaling labels times features times states, as folds of more would take seconds, and
-// by at most labelsPerFeature: with more of them the prior, and so the scale, hardly matters.
-const mostScaling, labelsPerFeature = 1 << 21, 64
-
-// leastGain is the share of the log loss that another scale has to gain: less is felt by no prediction, however sure
-// folds are of it.
-const leastGain = 0.01
 
 // onScale is the change of scale that Options.Scale names, made of the one with which each deviation is 1.
 func onScale(each *standardise.Map, scale string) (*standardise.Map, error) {
@@ -94,61 +84,4 @@ func onto(ctx context.Context, scale *standardise.Map, raw []*crf.Instance, spac
 		}
 	}
 	return scaled, nil
-}
-
-// compareScales predicts labels that are held out by node features alone, with each scale; nil: labels are too few,
-// or so many that it does not matter. Where labels of a network are hidden, folds choose a prior: to choose twice is
-// worse, and what they name has to give the same model.
-func (p *Prepared) compareScales(ctx context.Context, each *standardise.Map) (*Choice, error) {
-	o := p.Options
-	if each == nil || p.knownShare() <= mostKnown || o.givesL2() || p.Initial != nil || o.Physics != "" ||
-		each.Changed() < 2 || !p.suitScales() {
-		return nil, nil
-	}
-	alone := slices.DeleteFunc(withoutEdges(p.Set.Instances),
-		func(in *crf.Instance) bool { return len(in.Samples()) == 0 })
-	if ctx = context.WithoutCancel(ctx); o.MaxTime > 0 { // it takes seconds, and no folder is there to go on in
-		share, stop := context.WithTimeout(ctx, time.Duration(choiceShare*float64(o.MaxTime)))
-		defer stop()
-		ctx = share
-	}
-	c := p.newSelection(Watch{})
-	var tried []*trial
-	for _, scale := range []string{scaleEach, scaleOne + "1", scaleOne + "0.5"} {
-		err := c.divideOn(ctx, alone, each, scale)
-		if err == nil && len(c.folds) == 0 { // there is nothing to compare by
-			return nil, nil
-		}
-		var t *trial
-		if err == nil {
-			t, err = c.try(ctx, Candidate{Scale: scale, Edges: noEdges})
-		}
-		if ctx.Err() != nil { // there is no time to find out
-			return nil, nil
-		} else if err != nil {
-			return nil, err
-		}
-		if tried = append(tried, t); tried[0].score()*(1-leastGain) < t.score() && len(tried) > 1 {
-			tried = tried[:len(tried)-1]
-		}
-	}
-	slices.SortStableFunc(tried[1:], func(a, b *trial) int { return cmp.Compare(a.score(), b.score()) })
-	return c.decide(tried), nil
-}
-
-// suitScales reports whether features of nodes are dense, and their labels neither too few nor too many, to choose a
-// scale by.
-func (p *Prepared) suitScales() bool {
-	labels, size, features := 0, 0, 0
-	for a, t := range p.Problem.Model.Schema.NodeTypes {
-		for _, in := range p.Problem.Data {
-			f := in.NodeFeatures(a)
-			if t.Copies > 0 || f.Data().Start != nil {
-				return false
-			}
-			labels, features = labels+f.Rows(), max(features, f.Dim())
-			size += f.Rows() * f.Dim() * len(t.States)
-		}
-	}
-	return labels >= 2*leastLabels && size <= mostScaling && labels <= labelsPerFeature*features
 }

@@ -100,7 +100,7 @@ func (r *run) summarise(result *Result, took times) *Summary {
 		CheckPasses: f.CheckPasses, GradientPasses: f.GradientPasses,
 		Seconds: f.Seconds, TrainingSeconds: f.Seconds - took.evaluating.Seconds(), CheckSeconds: f.CheckSeconds,
 		EvaluationSeconds: (took.evaluating + took.evaluated).Seconds(),
-		TotalSeconds:      took.earlier + r.chosenFor + time.Since(r.began).Seconds(),
+		TotalSeconds:      took.earlier + time.Since(r.began).Seconds(),
 		Checked:           f.Checked, Residual: runfolder.Float(f.Residual), InferenceConverged: f.InferenceConverged,
 		Gap:        runfolder.Float(numeric.Gap(f.Gap, f.Objective)),
 		StateBytes: f.StateBytes, PeakBytes: peakBytes(),

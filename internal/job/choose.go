@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/option"
@@ -18,6 +19,14 @@ import (
 	"github.com/blockbp/blockbp/internal/standardise"
 	"github.com/blockbp/blockbp/learn"
 )
+
+// What options leave open is chosen here, by one rule. Candidates differ in one thing each: the scale of features, where
+// all labels are known, and else means over hops, the prior, and how edges are made, whose strength is that of a climb
+// to the best of its kind. Folds of labels score each: it learns from the others, and its score is the log loss of
+// those held out, by the best power of beliefs, with what priors of strength, power and prior, and mistakes not seen yet,
+// add to it (folds.go). The first candidate is what is usual, or else the simplest; a later one is chosen where its score
+// is smaller by over one standard error of the difference, or two against what is usual. A note says what was chosen,
+// and choice.json and the report have all candidates.
 
 // Candidate is a set of settings, and how well they predict what was held out.
 type Candidate struct {
@@ -102,6 +111,110 @@ const (
 	leastStrength, mostStrength = 1. / 64, 16.
 )
 
+const (
+	// leastLabels is how many known labels folds take. With more than mostLabels, or more than
+	// mostPairs of states on edges, all candidates would take longer than minutes in all folds: one
+	// fold tells enough, and features and prior stay. With more than largestPairs edges are learned.
+	leastLabels, mostLabels, mostPairs, largestPairs = 2 * mostFolds, 2000, 1 << 20, 1 << 24
+	// leastSigned is how many tell whether neighbours without features are alike or differ. That has to make labels e
+	// times as likely, which is leastEvidence: by standard errors alone eight labels took a ring of classes, where
+	// neighbours are alike, for another now and then.
+	leastSigned, leastEvidence = 4, 1
+	// mostOfMost is mostLabels where labels of most nodes are known, and learning takes seconds.
+	mostOfMost = 500
+	// mostKnown is the share of known labels up to which the others are taken for what is to be
+	// predicted from these, as the folds are.
+	mostKnown = 0.9
+	// togetherPairs is for how many pairs of states on edges it is tried to learn these with nodes: more would take
+	// longer than all other candidates.
+	togetherPairs = 1 << 17
+)
+
+// openEdges decides, where options and data leave it open how edges are made, whether folds of labels choose it, or,
+// of labels that are too few, and nodes without features, what is justified. It says so. Where labels of most nodes are
+// known, edges that are learned must be compared, as they are what is usual.
+func (p *Prepared) openEdges() string {
+	if !p.hides() {
+		return ""
+	}
+	few, alone, in := p.fewLabels(), p.Group == nil || p.Group.Size() == 1, p.Problem.Data[0]
+	compares := !few && (p.triesTogether() || p.mostHidden() && p.made(edgesMoments))
+	justifies := few && p.bare() && p.mostHidden() && p.made(edgesBalanced)
+	switch {
+	case compares && !alone:
+		return fmt.Sprintf("labels are hidden: one process would choose by folds of labels how edges are made, "+
+			"and %d learn them together; compare with {no-edges}", p.Group.Size())
+	case compares, justifies && alone && !p.large() && len(comparedLabels(in)) >= leastSigned:
+		p.choosing = true // of few labels between neighbours that are alike and those that differ, no more
+	}
+	if p.choosing || !justifies {
+		return ""
+	}
+	chosen := Candidate{Edges: justified(in)}
+	if p.asked.Prior == 0 && !p.asked.givesL2() {
+		chosen.Prior, p.Options.Prior = evenPrior, evenPrior
+		p.Problem.L2 = p.Options.l2(sampleCount(p.Problem.Data))
+	}
+	p.Options.Edges = chosen.Edges.String()
+	return fmt.Sprintf("few labels: %d are too few to choose by, neighbours are taken to be alike, as far as degrees and "+
+		"the number of states justify, and classes to be equally frequent: %s", len(knownLabels(in)), chosen)
+}
+
+// fewLabels reports that labels are too few to choose strengths of edges by.
+func (p *Prepared) fewLabels() bool {
+	labels := len(comparedLabels(p.Problem.Data[0]))
+	return labels < leastLabels || p.bare() && labels < 2*leastLabels // ten chose worse (results/README.md)
+}
+
+// made reports whether a rule could make weights of edges.
+func (p *Prepared) made(rule string) bool {
+	return len(carriers(&p.Problem.Model.Schema, p.Set.Instances, rule)) > 0
+}
+
+// hides reports whether labels of one network are hidden, and options leave it open how edges are made.
+// Types of nodes without a label can be learned by their edges alone. Rules know no features of edges
+// but their weight, so that where there are some, edges must be learned too, and not take longer than minutes.
+func (p *Prepared) hides() bool {
+	o, data := &p.Options, p.Problem.Data
+	asksHow := cmp.Or(p.asked.Method, learn.Auto) != learn.Auto || p.asked.Cut != (learn.Cut{}) || o.Together != 0 ||
+		o.Order != orderCyclic || o.Step != autoStep || o.InnerSweeps != 0 || o.InnerTolerance != 0
+	if o.Edges != edgesAuto || asksHow || p.Initial != nil || o.Physics != "" || o.Errors != errorsNone ||
+		len(data) != 1 || len(data[0].Samples()) != 1 || p.knownShare() > mostKnown ||
+		slices.ContainsFunc(p.labels().of, func(counts []int) bool { return slices.Max(counts) == 0 }) {
+		return false
+	}
+	pairs := pairsOf(data[0])
+	featured := slices.ContainsFunc(p.Problem.Model.Schema.EdgeTypes,
+		func(t crf.EdgeType) bool {
+			return t.Features > 1 && (t.Features > 2 || weightColumn(&t) < 0) || t.Copies > 0
+		})
+	return pairs <= togetherPairs || pairs <= largestPairs && !featured
+}
+
+// triesTogether reports whether edges that are learned with nodes are compared: where that takes no
+// more than seconds, and begins with node features alone.
+func (p *Prepared) triesTogether() bool {
+	return pairsOf(p.Problem.Data[0]) <= togetherPairs && p.everyStateSeen()
+}
+
+// large reports whether one fold, and the candidates that cost least, are all there is time for.
+func (p *Prepared) large() bool {
+	in, most := p.Problem.Data[0], mostLabels
+	if !p.mostHidden() {
+		most = mostOfMost
+	}
+	return len(knownLabels(in)) > most || pairsOf(in) > mostPairs
+}
+
+// pairsOf counts the pairs of states of all edges.
+func pairsOf(in *crf.Instance) (n int) {
+	u, v := in.Graph.Ends()
+	for e := range u {
+		n += in.States(u[e]) * in.States(v[e])
+	}
+	return n
+}
+
 // choose replaces the preparation by that of the candidate which predicts best what was held out, where something
 // is left open, in the time that is left. A run that is interrupted meanwhile chooses anew.
 func (r *run) choose(ctx context.Context) error {
@@ -118,11 +231,12 @@ func (r *run) choose(ctx context.Context) error {
 	}
 	before, made := r.p, c.decide(finalists)
 	if r.folder != nil {
-		if err := r.files.WriteJSON(choiceFile, made); err != nil {
-			return err
-		}
+		err = r.files.WriteJSON(choiceFile, made)
 	}
-	if r.p, err = before.chosen(ctx, made); err != nil {
+	if err == nil {
+		r.p, err = before.chosen(ctx, made)
+	}
+	if err != nil {
 		return err
 	}
 	for _, text := range r.p.Notes {
@@ -163,10 +277,13 @@ func (p *Prepared) chosen(ctx context.Context, made *Choice) (*Prepared, error) 
 	return own, err
 }
 
+// spent is the time that the choice took.
+func (c *Choice) spent() time.Duration { return time.Duration(c.Seconds * float64(time.Second)) }
+
 // recall notes what was chosen, and takes the time of the choice from that of the training.
 func (p *Prepared) recall(made *Choice) {
 	p.choice, p.Notes = made, append(slices.Clone(p.Notes), made.note())
-	p.spend(time.Duration(made.Seconds * float64(time.Second)))
+	p.spend(made.spent())
 }
 
 // spend takes time from that of the training.
@@ -178,11 +295,10 @@ func (p *Prepared) spend(spent time.Duration) {
 
 // recallChoice takes what was chosen in the run that is resumed, if that had come so far.
 func (p *Prepared) recallChoice(ctx context.Context, folder *Folder) error {
+	var made *Choice
 	if folder == nil || !folder.Resume {
 		return nil
-	}
-	var made *Choice
-	if _, err := readRecord(folder.files.Path(choiceFile), &made); err != nil || made == nil {
+	} else if _, err := readRecord(folder.files.Path(choiceFile), &made); err != nil || made == nil {
 		return err
 	}
 	if !p.choosing {
@@ -202,17 +318,14 @@ func (p *Prepared) recallChoice(ctx context.Context, folder *Folder) error {
 // without features, what fewer labels have.
 func (c *selection) decide(finalists []*trial) *Choice {
 	made := &Choice{Metric: c.metric, Cut: c.late()}
-	var chosen, best *trial
+	chosen, best := finalists[0], finalists[0]
 	for _, t := range finalists {
-		if chosen == nil {
-			chosen, best = t, t
-		}
 		errors, least := 1.0, 0.0
-		if chosen == finalists[0] && chosen.Edges != noEdges || t.Edges.strength < 0 {
+		if chosen == finalists[0] && chosen.Edges != noEdges {
 			errors = 2
 		}
 		if t.Edges.strength < 0 {
-			least = leastEvidence / float64(len(t.losses))
+			errors, least = 2, leastEvidence/float64(len(t.losses))
 		}
 		if behind, err := apart(chosen, t); behind > max(least, errors*err) {
 			chosen = t
@@ -223,12 +336,9 @@ func (c *selection) decide(finalists []*trial) *Choice {
 	}
 	for _, t := range finalists {
 		_, err := apart(t, best)
-		shown := t.shown(err)
-		if made.Candidates = append(made.Candidates, shown); t == chosen {
-			made.Chosen = shown
-		}
+		made.Candidates = append(made.Candidates, t.shown(err))
 	}
-	made.Seconds = time.Since(c.started).Seconds()
+	made.Chosen, made.Seconds = made.Candidates[slices.Index(finalists, chosen)], time.Since(c.started).Seconds()
 	return made
 }
 
@@ -255,8 +365,7 @@ func (c *selection) compare(ctx context.Context) (finalists []*trial, err error)
 			found, err := c.climb(ctx, from, alone)
 			if errors.As(err, new(*learn.DivergedError)) || err == nil && (found == nil || slices.Contains(finalists, found)) {
 				continue
-			}
-			if err != nil {
+			} else if err != nil {
 				return nil, err
 			}
 			if from.Edges == noEdges {
@@ -298,12 +407,18 @@ func (c *selection) kinds(first bool) (kinds []Candidate) {
 	return kinds
 }
 
-// climb takes steps of strength and prior from a candidate, as long as one is better; nil: neighbours
-// that differ are worse than node features alone.
+// climb takes steps of strength and prior from a candidate, as long as one is better; nil: it is worse than node
+// features alone by more than one standard error, or, with neighbours that differ, at all. The weaker edges are, the
+// nearer they come to these: so strengths below half of the first are for those that are better.
 func (c *selection) climb(ctx context.Context, from Candidate, alone *trial) (*trial, error) {
 	best, err := c.try(ctx, from)
-	if err != nil || alone != nil && from.Edges.strength < 0 && best.score() >= alone.score() {
+	if err != nil {
 		return nil, err
+	}
+	if alone != nil {
+		if behind, err := apart(best, alone); behind > err || from.Edges.strength < 0 && behind >= 0 {
+			return nil, nil
+		}
 	}
 	moves := []struct{ strength, prior float64 }{{1, 2}, {1, .5}, {math.Sqrt2, 1}, {1 / math.Sqrt2, 1}}
 	switch {
@@ -314,9 +429,12 @@ func (c *selection) climb(ctx context.Context, from Candidate, alone *trial) (*t
 	}
 	for i, idle := 0, 0; idle < len(moves) && !c.late(); i, idle = i+1, idle+1 {
 		by, next := moves[i%len(moves)], best.Candidate
-		size := math.Abs(next.Edges.strength) * by.strength
+		least, size := leastStrength, math.Abs(next.Edges.strength)*by.strength
+		if alone != nil && best.score() >= alone.score() {
+			least = .45 * math.Abs(from.Edges.strength) // steps of √2 are rounded
+		}
 		next.Prior, next.Edges.strength = next.Prior*by.prior, rounded(next.Edges.strength*by.strength)
-		if by.prior == 1 && !(size >= leastStrength && size <= mostStrength) ||
+		if by.prior == 1 && !(size >= least && size <= mostStrength) ||
 			by.prior != 1 && (next.Prior < leastPrior || next.Prior > mostPrior || c.p.large()) {
 			continue
 		}
@@ -369,3 +487,58 @@ func (t Task) averaged(ctx context.Context, hops int, allowed int64) (Task, erro
 
 // errOtherFeatures: means over hops leave nodes of an evaluation set, and none of the training, without features.
 var errOtherFeatures = errors.New("the nodes of an evaluation set have other features")
+
+// A scale is chosen by at most mostScaling labels times features times states, as folds of more would take seconds, and
+// by at most labelsPerFeature: with more of them the prior, and so the scale, hardly matters.
+const mostScaling, labelsPerFeature = 1 << 21, 64
+
+// leastGain is the share of the log loss that another scale has to gain: less is felt by no prediction, however sure
+// folds are of it.
+const leastGain = 0.01
+
+// compareScales predicts labels that are held out by node features alone, with each scale; nil: labels are too few,
+// or so many that it does not matter. Where labels of a network are hidden, folds choose a prior: to choose twice is
+// worse, and what they name has to give the same model.
+func (p *Prepared) compareScales(ctx context.Context, each *standardise.Map) (*Choice, error) {
+	o := p.Options
+	if each == nil || p.knownShare() <= mostKnown || o.givesL2() || p.Initial != nil || o.Physics != "" ||
+		each.Changed() < 2 || !p.suitScales() {
+		return nil, nil
+	}
+	alone := slices.DeleteFunc(withoutEdges(p.Set.Instances),
+		func(in *crf.Instance) bool { return len(in.Samples()) == 0 })
+	ctx = context.WithoutCancel(ctx) // it takes seconds, and no folder is there to go on in
+	c := p.newSelection(Watch{})
+	var tried []*trial
+	for _, scale := range []string{scaleEach, scaleOne + "1", scaleOne + "0.5"} {
+		if err := c.divideOn(ctx, alone, each, scale); err != nil || len(c.folds) == 0 || c.late() {
+			return nil, err // there is nothing to compare by, or no time
+		}
+		t, err := c.try(ctx, Candidate{Scale: scale, Edges: noEdges})
+		if err != nil {
+			return nil, err
+		}
+		if len(tried) == 0 || t.score() <= tried[0].score()*(1-leastGain) {
+			tried = append(tried, t)
+		}
+	}
+	slices.SortStableFunc(tried[1:], func(a, b *trial) int { return cmp.Compare(a.score(), b.score()) })
+	return c.decide(tried), nil
+}
+
+// suitScales reports whether features of nodes are dense, and their labels neither too few nor too many, to choose a
+// scale by.
+func (p *Prepared) suitScales() bool {
+	labels, size, features := 0, 0, 0
+	for a, t := range p.Problem.Model.Schema.NodeTypes {
+		for _, in := range p.Problem.Data {
+			f := in.NodeFeatures(a)
+			if t.Copies > 0 || f.Data().Start != nil {
+				return false
+			}
+			labels, features = labels+f.Rows(), max(features, f.Dim())
+			size += f.Rows() * f.Dim() * len(t.States)
+		}
+	}
+	return labels >= 2*leastLabels && size <= mostScaling && labels <= labelsPerFeature*features
+}

@@ -39,13 +39,13 @@ type trial struct {
 	power  float64   // of beliefs, with which the score is smallest
 	losses []float64 // of each label that was held out
 	// surprise is the mean loss of these, were each another than the likeliest.
-	surprise float64
+	surprise, accuracy float64
 }
 
 // shown is the candidate for a reader, with the power that was found.
 func (t *trial) shown(err float64) Candidate {
 	c := t.Candidate
-	c.Edges.power = t.power
+	c.Edges.power, c.Accuracy = t.power, runfolder.Float(t.accuracy)
 	c.Loss, c.Error = runfolder.Float(t.loss()), runfolder.Float(err)
 	return c
 }
@@ -94,12 +94,10 @@ type selection struct {
 	tried   map[Candidate]*trial
 	started time.Time
 
-	// What candidates at hand learn from: data with features as they are, the scale that they are learned on, the folds,
-	// and models of their nodes without edges, by the prior.
+	// What candidates at hand learn from: data with features as they are, the scale that they are learned on, the folds.
 	raw   []*crf.Instance
 	scale *standardise.Map
 	folds []fold
-	nodes map[float64][]*crf.Model
 }
 
 func (p *Prepared) newSelection(watch Watch) *selection {
@@ -117,27 +115,25 @@ func (c *selection) left(n int) time.Duration {
 
 // try learns from what each fold leaves, and predicts what it holds out, or remembers what came of that. Of the
 // powers of beliefs the trial has the one with the smallest score.
-func (c *selection) try(ctx context.Context, of Candidate) (*trial, error) {
-	of.Accuracy = 0 // it may begin with that of another
-	if t := c.tried[of]; t != nil {
-		return t, nil
+func (c *selection) try(ctx context.Context, of Candidate) (best *trial, err error) {
+	if c.tried[of] != nil {
+		return c.tried[of], nil
 	}
-	guesses, err := c.predict(ctx, of)
+	guesses, err := c.predictions(ctx, of)
 	if err != nil {
 		return nil, err
 	}
-	steps := powerSteps
+	steps, accuracy, share := powerSteps, 0., 1/float64(len(guesses))
 	if of.Scale != "" || !c.p.everyStateSeen() {
 		steps = 0 // of others labels cannot tell how sure beliefs may be
 	}
-	accuracy, best := 0., (*trial)(nil)
 	for _, g := range guesses {
 		if g.label == g.likeliest {
-			accuracy += 1 / float64(len(guesses))
+			accuracy += share
 		}
 	}
 	for i := -steps; i <= steps; i++ {
-		t := &trial{Candidate: of}
+		t := &trial{Candidate: of, accuracy: accuracy}
 		t.power = rounded(cmp.Or(of.Edges.power, 1) * math.Pow(math.Sqrt2, float64(i)))
 		for _, g := range guesses {
 			loss, surprise := g.tempered(t.power)
@@ -152,72 +148,8 @@ func (c *selection) try(ctx context.Context, of Candidate) (*trial, error) {
 	if math.IsNaN(best.loss()) {
 		return nil, fmt.Errorf("%s gives no loss that is a number", of)
 	}
-	c.tried[of], best.Accuracy = best, runfolder.Float(accuracy)
+	c.tried[of] = best
 	return best, nil
-}
-
-// learn learns with the settings of a candidate from what each fold leaves. Where edges are chosen, nodes are learned
-// without them first.
-func (c *selection) learn(ctx context.Context, of Candidate) (models []*crf.Model, err error) {
-	o := c.p.Options
-	o.Prior, o.Epsilon = cmp.Or(of.Prior, o.Prior), 0 // nodes by themselves are learned by likelihood
-	if models = c.nodes[o.Prior]; models == nil {
-		zero, err := crf.NewModel(c.p.Problem.Model.Schema)
-		if err != nil {
-			return nil, err
-		}
-		alone := learn.Settings{Method: learn.Exact, RelativeTolerance: choiceTolerance, MaxPasses: choicePasses, Memory: -1}
-		if models, err = c.fit(ctx, &o, alone, slices.Repeat([]*crf.Model{zero}, len(c.folds)), true); err != nil {
-			return nil, err
-		}
-		c.nodes[o.Prior] = models
-	}
-	if of.Edges != together {
-		return models, nil
-	}
-	s := c.p.Settings
-	s.Resume, s.Threads, s.MaxPasses = nil, c.inside(), cmp.Or(c.p.asked.MaxPasses, togetherPasses)
-	return c.fit(ctx, &o, s, models, false)
-}
-
-// fit learns from what each fold leaves, beginning with its model: the nodes alone, or the network.
-func (c *selection) fit(ctx context.Context, o *Options, s learn.Settings, from []*crf.Model, alone bool) (
-	models []*crf.Model, err error) {
-	models = make([]*crf.Model, len(c.folds))
-	return models, c.eachFold(ctx, func(k int) (err error) {
-		own, problem := s, c.p.Problem
-		problem.Data, problem.Model = c.folds[k].data, from[k]
-		if alone {
-			problem.Counting, problem.Loss = nil, 0
-			problem.Data, err = onlyNodes(problem.Data)
-		} else if own.Step, err = learn.ParseStep(o.Step); o.MaxTime > 0 { // a rule of steps is of one run
-			own.MaxTime = max(time.Millisecond, c.left(len(c.folds)-k)) // an equal part, and a first candidate in any case
-		}
-		if err != nil {
-			return err
-		}
-		problem.L2 = o.l2(sampleCount(problem.Data))
-		fitted, err := learn.Fit(ctx, problem, own)
-		if err == nil {
-			models[k] = fitted.Model
-		}
-		return err
-	})
-}
-
-// inside is how many threads work on one fold: one, unless there is one fold.
-func (c *selection) inside() int {
-	if len(c.folds) == 1 {
-		return c.p.Options.Threads
-	}
-	return 1
-}
-
-// eachFold works on the folds with several threads.
-func (c *selection) eachFold(ctx context.Context, do func(k int) error) error {
-	errs := make([]error, len(c.folds))
-	err := parallel.Each(ctx, len(errs), max(1, c.p.Options.Threads/c.inside()), func(k int) { errs[k] = do(k) })
-	return errors.Join(cmp.Or(err, context.Cause(ctx)), errors.Join(errs...)) // where it ended, some are not learned
 }
 
 // foldLimits bound the inference of folds where edges are chosen: labels hardly change any more, at a few percent of
@@ -231,42 +163,94 @@ type guess struct {
 	weight           float64
 }
 
-// predict predicts what each fold holds out, given the others, by what is learned of these.
-func (c *selection) predict(ctx context.Context, of Candidate) (all []guess, err error) {
-	models, err := c.learn(ctx, of)
+// predictions are what each fold holds out, predicted given the others by what is learned of these.
+func (c *selection) predictions(ctx context.Context, of Candidate) ([]guess, error) {
+	errs, guesses, threads := make([]error, len(c.folds)), make([][]guess, len(c.folds)), 1
+	if len(c.folds) == 1 {
+		threads = c.p.Options.Threads
+	}
+	err := parallel.Each(ctx, len(c.folds), c.p.Options.Threads, func(k int) {
+		guesses[k], errs[k] = c.predict(ctx, k, of, threads)
+	})
+	err = errors.Join(cmp.Or(err, context.Cause(ctx)), errors.Join(errs...)) // where it ended, some are not learned
+	return slices.Concat(guesses...), err
+}
+
+// predict predicts what a fold holds out.
+func (c *selection) predict(ctx context.Context, k int, of Candidate, threads int) (guesses []guess, err error) {
+	f, rule := c.folds[k], of.Edges
+	learned, err := c.learn(ctx, k, of, threads)
 	if err != nil {
 		return nil, err
 	}
-	rule, guesses := of.Edges, make([][]guess, len(c.folds))
-	err = c.eachFold(ctx, func(k int) (err error) {
-		f, m := c.folds[k], original(models[k], c.scale)
-		w := c.p.inference(m, foldLimits)
-		if w.Threads = c.inside(); rule.makes() && rule.strength == 0 {
-			f.Instances, w.Counting = withoutEdges(f.Instances), nil
-		} else if rule.makes() {
-			rule.put(m, carriers(&m.Schema, c.raw, rule.name), models[k], f.data)
+	m := original(learned, c.scale)
+	w := c.p.inference(m, foldLimits)
+	if w.Threads = threads; rule.makes() && rule.strength == 0 {
+		f.Instances, w.Counting = withoutEdges(f.Instances), nil
+	} else if rule.makes() {
+		rule.put(m, carriers(&m.Schema, c.raw, rule.name), learned, f.data)
+	}
+	if rule.name == edgesBalanced {
+		if f.Instances, err = allBalanced(f.Instances); err != nil {
+			return nil, err
 		}
-		if rule.name == edgesBalanced {
-			if f.Instances, err = allBalanced(f.Instances); err != nil {
-				return err
+	}
+	err = w.each(ctx, &f.Evaluation, false, func(i int, p prediction) error {
+		in := f.Instances[i]
+		for s, y := range in.Samples()[0] {
+			if y == crf.Unobserved {
+				continue
 			}
+			g := guess{slices.Clone(p.beliefs.Of(s)), y, p.beliefs.Labels[s], 1}
+			if weights := c.p.Problem.ClassWeights; weights != nil {
+				g.weight = weights[in.NodeType(int32(s))][y]
+			}
+			guesses = append(guesses, g)
 		}
-		return w.each(ctx, &f.Evaluation, false, func(i int, p prediction) error {
-			in := f.Instances[i]
-			for s, y := range in.Samples()[0] {
-				if y == crf.Unobserved {
-					continue
-				}
-				g := guess{slices.Clone(p.beliefs.Of(s)), y, p.beliefs.Labels[s], 1}
-				if weights := c.p.Problem.ClassWeights; weights != nil {
-					g.weight = weights[in.NodeType(int32(s))][y]
-				}
-				guesses[k] = append(guesses[k], g)
-			}
-			return nil
-		})
+		return nil
 	})
-	return slices.Concat(guesses...), err
+	return guesses, err
+}
+
+// learn learns with the settings of a candidate from what a fold leaves: nodes by themselves, and then, where edges are
+// learned, the network from there.
+func (c *selection) learn(ctx context.Context, k int, of Candidate, threads int) (m *crf.Model, err error) {
+	f, o, s := c.folds[k], c.p.Options, c.p.Settings
+	o.Prior, o.Epsilon = cmp.Or(of.Prior, o.Prior), 0 // nodes by themselves are learned by likelihood
+	fit := func(problem learn.Problem, s learn.Settings) error {
+		problem.L2 = o.l2(sampleCount(f.data))
+		fitted, err := learn.Fit(ctx, problem, s)
+		if err == nil {
+			m = fitted.Model
+		}
+		return err
+	}
+	problem := c.p.Problem
+	if m = f.nodes[o.Prior]; m == nil {
+		problem.Counting, problem.Loss = nil, 0
+		if problem.Data, err = onlyNodes(f.data); err == nil {
+			problem.Model, err = crf.NewModel(problem.Model.Schema)
+		}
+		if err == nil {
+			err = fit(problem, learn.Settings{Method: learn.Exact, RelativeTolerance: choiceTolerance,
+				MaxPasses: choicePasses, Memory: -1})
+		}
+		f.nodes[o.Prior] = m
+	}
+	if err != nil || of.Edges != together {
+		return m, err
+	}
+	problem = c.p.Problem
+	problem.Data, problem.Model = f.data, m
+	s.Resume, s.Threads, s.MaxPasses = nil, threads, cmp.Or(c.p.asked.MaxPasses, togetherPasses)
+	if s.Step, err = learn.ParseStep(o.Step); err != nil { // a rule of steps is of one run
+		return nil, err
+	}
+	if o.MaxTime > 0 { // an equal part, and a first candidate in any case
+		s.MaxTime = max(time.Millisecond, c.left(len(c.folds)-k))
+	}
+	err = fit(problem, s)
+	return m, err
 }
 
 // tempered is what a label loses that is predicted by a power of beliefs, and what it would lose were the others than
@@ -287,10 +271,7 @@ func (g *guess) tempered(power float64) (loss, surprise float64) {
 
 // rounded has two digits of a number: what is told is what is used.
 func rounded(x float64) float64 {
-	y, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 2, 64), 64)
-	if err != nil {
-		panic("job: " + err.Error()) // what was formatted can be read
-	}
+	y, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 2, 64), 64) // what was formatted can be read
 	return y
 }
 
@@ -299,7 +280,8 @@ const manyInstances = 2*mostFolds - 1
 
 // fold holds out labels: models are learned from data, on the scale, and predict those of an evaluation.
 type fold struct {
-	data []*crf.Instance
+	data  []*crf.Instance
+	nodes map[float64]*crf.Model // learned without edges, by the prior
 	Evaluation
 }
 
@@ -307,10 +289,10 @@ type fold struct {
 // few. In large networks one of them is all there is time for, where edges are chosen, unless it has so few labels
 // that it would tell nothing.
 func (c *selection) divide(raw, scaled []*crf.Instance, scale *standardise.Map) (err error) {
-	c.raw, c.scale, c.folds, c.nodes = raw, scale, nil, map[float64][]*crf.Model{}
+	c.raw, c.scale, c.folds = raw, scale, nil
 	parts, n, how := dealt(raw, c.p.Options.Seed), 0, ""
 	for k := 0; k < mostFolds && how == ""; k++ {
-		var f fold
+		f := fold{nodes: map[float64]*crf.Model{}}
 		for i, in := range raw {
 			known, held := slices.Clone(in.Samples()[0]), slices.Repeat([]int32{crf.Unobserved}, in.Graph.NumNodes())
 			for s, y := range known {
@@ -319,14 +301,14 @@ func (c *selection) divide(raw, scaled []*crf.Instance, scale *standardise.Map) 
 					n++
 				}
 			}
-			if f.Instances, err = withLabels(f.Instances, in, held); err == nil && anyKnown(held) {
-				f.Held = append(f.Held, known)
-			}
-			if err == nil {
+			if f.Instances, err = withLabels(f.Instances, in, held); err == nil {
 				f.data, err = withLabels(f.data, scaled[i], known)
 			}
 			if err != nil {
 				return err
+			}
+			if len(f.Held) < len(f.Instances) {
+				f.Held = append(f.Held, known)
 			}
 		}
 		if len(f.Instances) > 0 && len(f.data) > 0 {
@@ -349,15 +331,11 @@ func (c *selection) divide(raw, scaled []*crf.Instance, scale *standardise.Map) 
 
 // withLabels adds an instance with other labels, if any of them is known.
 func withLabels(all []*crf.Instance, in *crf.Instance, labels []int32) ([]*crf.Instance, error) {
-	if !anyKnown(labels) {
+	if !slices.ContainsFunc(labels, func(y int32) bool { return y != crf.Unobserved }) {
 		return all, nil
 	}
 	in, err := relabelled(in, [][]int32{labels}, nil)
 	return append(all, in), err
-}
-
-func anyKnown(labels []int32) bool {
-	return slices.ContainsFunc(labels, func(y int32) bool { return y != crf.Unobserved })
 }
 
 // dealt is the fold, of mostFolds, that holds out each label; −1: none. Many instances take turns. The labels of few
@@ -366,13 +344,12 @@ func anyKnown(labels []int32) bool {
 func dealt(data []*crf.Instance, seed uint64) [][]int {
 	parts, dealt, known := make([][]int, len(data)), map[[2]int]int{}, [][2]int32(nil)
 	for i, in := range data {
-		if parts[i] = slices.Repeat([]int{i % mostFolds}, in.Graph.NumNodes()); len(data) >= manyInstances {
-			continue
+		part, compared := i%mostFolds, []int32(nil)
+		if len(data) < manyInstances {
+			part, compared = -1, comparedLabels(in)
 		}
-		for s := range parts[i] {
-			parts[i][s] = -1
-		}
-		for _, s := range comparedLabels(in) {
+		parts[i] = slices.Repeat([]int{part}, in.Graph.NumNodes())
+		for _, s := range compared {
 			known = append(known, [2]int32{int32(i), s})
 		}
 	}
