@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"fmt"
+	"math"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -80,12 +81,12 @@ func TestFormats(t *testing.T) {
 		{"a.conll.xz", "\xfd7zXZ\x00", "a compressed file"},
 		{"g.uai", "", "a network"},
 		{"net.txt", "MARKOV\n1\n2\n0\n", "a network"},
-		{"asia.net", "net\n{\n}\nnode a\n{\n}\n", "a file of Hugin, GeNIe, XMLBIF, libDAI or toulbar2"},
+		{"asia.net", "net\n{\n}\nnode a\n{\n}\n", "a file of Hugin, GeNIe or XMLBIF"},
 		{"club.net", "*Vertices 2\n1 \"a\"\n", "a Pajek file"},
 		{"asia.bif", "network unknown {\n}\n", "a network"},
-		{"a.xml", "<?xml version=\"1.0\"?>\n<BIF VERSION=\"0.3\">\n", "a file of Hugin, GeNIe, XMLBIF, libDAI or toulbar2"},
+		{"a.xml", "<?xml version=\"1.0\"?>\n<BIF VERSION=\"0.3\">\n", "a file of Hugin, GeNIe or XMLBIF"},
 		{"x.npz", archiveOf(t, "edges", "node_features", "node_labels", "train_masks"), "a graph with masks"},
-		{"a.fg", "0\n", "a file of Hugin, GeNIe, XMLBIF, libDAI or toulbar2"},
+		{"a.fg", "0\n", "a factor graph of libDAI"},
 		{"chunks.txt", "Ann NNP B-NP\nsees VBZ B-VP\nBob NNP B-NP\n", "tagged text"},
 		{"table.txt", "id,label\nann,A\nbob,B\n", ""},
 		{"prose.txt", "It was a dark night.\nNobody came, and nobody called to ask for anything.\n\nThen it rained all " +
@@ -112,6 +113,8 @@ func TestAdviceRuns(t *testing.T) {
 			[]string{"B-geo", "O"}},
 		{"hf.jsonl", `{"id": 1, "tokens": ["Ann", "sees"], "ner_tags": [7, 0]}` + "\n", "hf.conll", [][]string{{"Ann",
 			"sees"}}, []string{"0", "7"}},
+		{"a.fg", "# two\n2\n\n2\n0 1\n2 3\n5\n0 .1\n1 .9\n2 .5\n4 1.5\n5 2\n\n1\n2\n2\n2\n0 .3\n1 .7\n", "a.uai", nil, nil},
+		{"a.wcsp", "a 3 3 2 9\n2 3 2\n2 0 1 0 2\n0 1 1\n1 2 9\n1 2 3 1\n0 0\n", "a.uai", nil, nil},
 		{"latin.conll", "caf\xe9 N\nnoir A\n", "latin.utf8.conll", [][]string{{"café", "noir"}}, []string{"A", "N"}},
 	} {
 		folder := writeFiles(t, map[string]string{c.name: c.text})
@@ -133,6 +136,14 @@ func TestAdviceRuns(t *testing.T) {
 		run.Dir = folder
 		if out, err := run.CombinedOutput(); err != nil {
 			t.Errorf("%s: %v: %s", line, err, out)
+			continue
+		}
+		if strings.HasSuffix(c.made, ".uai") {
+			n, err := ReadNetwork(filepath.Join(folder, c.made), 0)
+			want := math.Log(map[string]float64{"a.fg": .15, "a.wcsp": 1 / math.E}[c.name])
+			if err != nil || !cmp.Equal(n.Card, []int{2, 3, 2}) || math.Abs(n.LogScore([]int{0, 1, 0})-want) > 1e-12 {
+				t.Errorf("%s made %+v, %v", line, n, err)
+			}
 			continue
 		}
 		set := mustOpen(t, filepath.Join(folder, c.made), Options{})

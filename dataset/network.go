@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"path/filepath"
+	"strings"
 
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/formats"
@@ -35,14 +36,16 @@ func ReadNetwork(path string, allowed int64) (*mrf.Network, error) {
 		}
 		return p.Network(), nil
 	}
-	other := ""
+	other, remedy := "", networkFiles
 	if formats.IsFolder(path) {
 		other = "a folder"
-	} else if f := formats.Look(path).Best(); f.What != "" && f.Kind != formats.KindNetwork && !fileio.IsOpen(path) {
-		other = f.What
+	} else if p := formats.Look(path); !fileio.IsOpen(path) && p.Best().Kind != formats.KindNetwork {
+		if other = p.Best().What; strings.Contains(p.Best().Advice(p), ".uai") {
+			remedy = p.Best().Advice(p)
+		}
 	}
 	if other != "" {
-		return nil, public(option.At(path, 0, "", networkFiles, "it is %s, where a network is wanted", other))
+		return nil, public(option.At(path, 0, "", remedy, "it is %s, where a network is wanted", other))
 	}
 	n, err := uai.ReadFile(path)
 	return n, public(err)

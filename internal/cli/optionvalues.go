@@ -45,7 +45,7 @@ func wordValue(to *string, kind, wanted string, words ...string) optionValue {
 var elsewhere = map[string]string{
 	"min-freq": "attributes are counted by --min-count N", "minfreq": "attributes are counted by --min-count N",
 	"lr": fixedStep, "learning-rate": fixedStep, "optimizer": fixedStep,
-	"epochs": mostPasses, "n-epochs": mostPasses, "num-epochs": mostPasses,
+	"epochs": mostPasses, "n-epochs": mostPasses, "num-epochs": mostPasses, "iterations": mostPasses,
 	"device": noDevice, "gpu": noDevice, "cuda": noDevice,
 	"sweeps":     "sweeps end where messages have settled: leave it out; --max-sweeps N bounds them",
 	"batch-size": "each step uses all data: leave it out; --memory bounds what that takes, and --spill has files for it",

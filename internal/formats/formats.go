@@ -36,7 +36,7 @@ type Format struct {
 	Kind  string // that it is read as; "": it is not read
 	signs string // extensions of names, and names of arrays in archives, each of which tells
 	is    func(p *Peek) bool
-	how   string // what to do where the kind is wanted that it is not; see advice
+	how   string // what to do where the kind is wanted that it is not; see Advice
 }
 
 // formats are tried in this order: what a file holds tells before its name, and its name before its lines.
@@ -72,8 +72,16 @@ var formats = []Format{
 	{"a GraphML, GML or GEXF file", "", ".graphml .gml .gexf", nil, byNetworkx + "KIND" + toTables},
 	{"a GAL file of PySAL", "", ".gal", nil, `awk 'NR == 1 {print "source,target"; next} NR % 2 == 0 {id = $1; next} ` +
 		`{for (i = 1; i <= NF; i++) print id "," $i}' FILE > edges.csv`},
-	{"a file of Hugin, GeNIe, XMLBIF, libDAI or toulbar2", "", ".fg .wcsp .xdsl", (*Peek).isHugin,
-		"write it as .bif, as bnlearn and pgmpy do, or as .uai, with all entries of each table"},
+	{"a factor graph of libDAI", "", ".fg", nil, asUAI + `t = iter("".join(x for x in open(sys.argv[1]) if x[0] != ` +
+		`"#").split()); n = lambda: int(next(t)); c = {}; f = [(s := [n() for _ in range(n())], k := [n() for _ in s], ` +
+		`c.update(zip(s, k)), d := {n(): next(t) for _ in range(n())}, s[::-1], [d.get(i, "0") ` +
+		`for i in range(math.prod(k))]) for _ in range(n())]; c = [c.get(i, 1) for i in range(max(c) + 1)]; ` + printUAI},
+	{"a cost network of toulbar2", "", ".wcsp", nil, asUAI + `t = iter(open(sys.argv[1]).read().split()[1:]); ` +
+		`n = lambda: int(next(t)); v, _, m, u = [n() for _ in range(4)]; c = [n() for _ in range(v)]; ` +
+		`f = [(s := [n() for _ in range(n())], o := next(t), d := {tuple(n() for _ in s): next(t) for _ in range(n())}, ` +
+		`s, [math.exp(-x) * (x < u) for x in (float(d.get(y, o)) for y in itertools.product(*(range(c[z]) ` +
+		`for z in s)))]) for _ in range(m)]; ` + printUAI},
+	{"a file of Hugin, GeNIe or XMLBIF", "", ".xdsl", (*Peek).isHugin, "write it as .bif, as bnlearn and pgmpy do"},
 	{"a Pajek file", "", ".net .paj", nil, byNetworkx + "pajek" + toTables},
 	{"a JSON file", "", ".json", nil, `of records, python3 -c 'import pandas, sys; pandas.read_json(sys.argv[1]).to_csv(` +
 		`"nodes.csv", index=False)' FILE; of a graph as networkx.node_link_data writes it, ` +
@@ -122,6 +130,11 @@ const (
 		`e = numpy.transpose(s.triu(m("adj") + m("adj").T, 1).nonzero()); ` +
 		`numpy.savez("converted.npz", edges=e, labels=d["labels"], ` +
 		`**({"node_features": m("attr").toarray()} if "attr_data" in d else {}))' FILE`
+	// asUAI and printUAI stand around what gives f, factors whose last two parts are a scope and a table, and c, states.
+	// In one piece the first word would be taken for MARK.
+	asUAI    = `write it as .uai: python3 -c 'import itertools, math, sys; `
+	printUAI = `print("MAR" "KOV", len(c), *c, len(f), *[x for y in f for x in (len(y[-2]), *y[-2])], ` +
+		`*[x for y in f for x in (len(y[-1]), *y[-1])])' FILE > STEM.uai`
 	// edgeHeader ends a call of savetxt for a table of edges, and the program.
 	edgeHeader = `fmt="%d", delimiter=",", header="source,target", comments="")' FILE`
 	// byNetworkx and toTables stand around the name of a function that reads a graph.
@@ -139,9 +152,9 @@ func (f *Format) fits(p *Peek) bool {
 	})
 }
 
-// advice tells what to do with a file where other data are wanted. In the text of the format words in capitals stand
+// Advice tells what to do with a file where other data are wanted. In the text of the format words in capitals stand
 // for its path, that without folder and extension, the extension and what lines are made of.
-func (f *Format) advice(p *Peek) string {
+func (f *Format) Advice(p *Peek) string {
 	mark, layout := p.tagMark(), ""
 	if f.is == nil || mark == "" {
 		mark = string(separatorOf(p.header(), Separators))
