@@ -22,13 +22,13 @@ import (
 
 // What options leave open is chosen here, by one rule.
 //
-// Candidates are the settings that are compared: scales of features, where all labels are known; else means of features
-// over hops, priors, and kinds of edges, each kind with the strength and the prior that a climb finds best. The known
-// labels are dealt to folds. A candidate learns from all folds but one, and predicts that one. Its score is the log loss
-// of what was predicted so, at the best power of beliefs; priors of strength, power and prior, and mistakes not seen
-// yet, add to it (folds.go). The first candidate is what is usual, or else the simplest. A later one is chosen where its
-// score is smaller by more than one standard error of the difference, or by two against what is usual. A note says what
-// was chosen, and choice.json and the report have all candidates.
+// Candidates are the settings that are compared: scales of features, where all labels are known; else means of
+// features over hops, priors, and kinds of edges, each kind with the strength and the prior that a climb finds best.
+// The known labels are dealt to folds. A candidate learns from all folds but one, and predicts that one. Its score is
+// the log loss of what was predicted so, at the best power of beliefs; priors of strength, power and prior, and
+// mistakes not seen yet, add to it (folds.go). The first candidate is what is usual, or else the simplest. A later
+// one is chosen where its score is smaller by more than one standard error of the difference, or by two against what
+// is usual. A note says what was chosen, and choice.json and the report have all candidates.
 
 // Candidate is a set of settings, and how well they predict what was held out.
 type Candidate struct {
