@@ -243,7 +243,7 @@ func (w *Workspace) settled(net *Net, st *State, block *partition.Block, toleran
 		for i := block.InStart[place]; i < block.InStart[place+1]; i++ {
 			message, q := net.message(st, block.In[i], s), block.InEdge[i]
 			if exceeds(message, resolved) && !w.agrees(net, st, block, int(p), i, tolerance) ||
-				w.runsOff(message, q, net.pairStates(block.Edges[q]), farthest-1) {
+				w.runsOff(net, message, q, net.pairStates(block.Edges[q]), farthest-1) {
 				return false
 			}
 		}

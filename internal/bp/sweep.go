@@ -85,7 +85,7 @@ func (w *Workspace) incoming(out []float64, net *Net, st *State, d, q int32) boo
 	}
 	w.logMessage(out, cavity, d, q)
 	possible := shiftLargestToZero(out)
-	if w.runsOff(out, q, ks*len(out), farthest) {
+	if w.runsOff(net, out, q, ks*len(out), farthest) {
 		for x, m := range out {
 			if !isForbidden(m) {
 				out[x] = max(m, -farthest)
@@ -96,12 +96,13 @@ func (w *Workspace) incoming(out []float64, net *Net, st *State, d, q int32) boo
 }
 
 // farthest bounds entries of a message across a table with forbidden states, which sweeps may drive on until all but
-// rounding is lost, of the dual value too. Across other tables they differ by no more than those of the table.
+// rounding is lost, of the dual value too, which there is where counting numbers are convex. Across other tables entries
+// differ by no more than those of the table.
 const farthest = 1e6
 
 // runsOff reports whether a message has an entry beyond far, and the table of the q-th edge, of n, a forbidden one.
-func (w *Workspace) runsOff(message []float64, q int32, n int, far float64) bool {
-	for i := 0; i < n && exceeds(message, far); i++ {
+func (w *Workspace) runsOff(net *Net, message []float64, q int32, n int, far float64) bool {
+	for i := 0; i < n && net.Counting.Facts.Convex && exceeds(message, far); i++ {
 		if isForbidden(w.logAt(q, i)) {
 			return true
 		}
