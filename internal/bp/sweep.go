@@ -95,9 +95,8 @@ func (w *Workspace) incoming(out []float64, net *Net, st *State, d, q int32) boo
 	return possible
 }
 
-// farthest bounds entries of a message across a table with forbidden states, which sweeps may drive on until all but
-// rounding is lost, of the dual value too, which there is where counting numbers are convex. Across other tables entries
-// differ by no more than those of the table.
+// farthest bounds entries of a message across a table with forbidden states, which sweeps with convex numbers may drive
+// on until all but rounding is lost. Across other tables they differ by no more than those of the table.
 const farthest = 1e6
 
 // runsOff reports whether a message has an entry beyond far, and the table of the q-th edge, of n, a forbidden one.
