@@ -170,7 +170,7 @@ func (t *labelTexts) tooMany() bool {
 const likeMissingNote = "the label %q is a state like any other; if it means that none is known, leave the cell empty"
 
 // likeMissing is a label of a table that people write where one is not known, "" where there is none. Only the words of
-// column.isMissing hide a label.
+// formats.MissingCell hide a label.
 func (t *labelTexts) likeMissing() string {
 	marks := strings.Fields("unknown unlabeled unlabelled missing undefined none n.a. unk tbd - -- .")
 	i := slices.IndexFunc(t.texts, func(text string) bool { return slices.Contains(marks, strings.ToLower(text)) })
