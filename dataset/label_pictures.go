@@ -135,12 +135,12 @@ func (l *imageLoader) chooseColours(counts labelCounts, forms map[int]string) {
 		}
 		states = append(states, texts[i])
 	}
-	if said := strings.Join(states, ", "); at == "" {
-		l.warn("the labels of all pictures are greys from 0 to 255: all are states (%s), and 255 hides nothing; if it is to "+
-			"hide, %s", said, sayHidden)
-	} else {
+	if said := strings.Join(states, ", "); at != "" {
 		l.warn("each colour of the label pictures is a state: %s; {states} names them in this order, with %s for one that "+
 			"means not labelled", said, hiddenName)
+	} else if r.HiddenColours == nil {
+		l.warn("the labels of all pictures are greys from 0 to 255: all are states (%s), and 255 hides nothing; if it is to "+
+			"hide, %s", said, sayHidden)
 	}
 }
 

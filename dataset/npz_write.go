@@ -120,10 +120,8 @@ func (a *Arrays) open(r *opened, path string) []*npzContents {
 				"it has %d entries, the first sample has %d", len(sample), n))
 		}
 	}
-	if labels := slices.Concat(a.Labels...); len(a.Labels) == 1 {
-		add(labelsArray, labels, len(labels))
-	} else if len(a.Labels) > 1 {
-		add(labelsArray, labels, len(a.Labels), len(a.Labels[0]))
+	if n := len(a.Labels); n > 0 { // one sample alone has one axis
+		add(labelsArray, slices.Concat(a.Labels...), []int{n, len(a.Labels[0])}[max(0, 2-n):]...)
 	}
 	for i, m := range []*Matrix{a.NodeFeatures, a.EdgeFeatures} {
 		name := []string{nodeFeaturesArray, edgeFeaturesArray}[i]

@@ -144,16 +144,16 @@ func (m *Model) Unheld(set *dataset.Set, data []*crf.Instance) string {
 // not, as far as is known.
 func (m *Model) LearnedFrom(e *Evaluation) string {
 	path, observed := m.shared(e.Set)
-	if path != "" && observed != "" && e.Held == nil {
-		return fmt.Sprintf(notHeld, observed, path)
-	}
 	some := observed == "" || len(e.Set.Splits) == 0
 	for i := range e.Instances {
 		for s := range e.labels(i) {
 			some = some || e.Set.Splits[i][s] == observed
 		}
 	}
-	if path == "" || !some {
+	switch {
+	case path != "" && observed != "" && e.Held == nil:
+		return fmt.Sprintf(notHeld, observed, path) + map[bool]string{true: "; labels that it learned from count here"}[some]
+	case path == "" || !some:
 		return ""
 	}
 	return fmt.Sprintf("labels of %s were learned from, so that these measures are too good: compare on others", path)
