@@ -55,9 +55,6 @@ func (c *chain) frozen() bool {
 // that they can reach every possible joint state. See Sample for the errors.
 func newChains(ctx context.Context, p *mrf.Pairwise, count int, seed uint64,
 ) (all []*chain, irreducible bool, err error) {
-	if err := checkPotentials(p); err != nil {
-		return nil, false, err
-	}
 	d, err := domains(p)
 	if err != nil {
 		return nil, false, err
@@ -115,8 +112,11 @@ func searchZero(p *mrf.Pairwise, seed uint64) error {
 	return nil
 }
 
-// domains returns the states that the hard zeros of a network leave possible.
+// domains returns the states that the hard zeros of a network leave possible, if its potentials are fit.
 func domains(p *mrf.Pairwise) (*gibbs.Domains, error) {
+	if err := checkPotentials(p); err != nil {
+		return nil, err
+	}
 	d := gibbs.New(p)
 	if !d.Propagate() {
 		return nil, zeroAt(errContradiction)
