@@ -42,14 +42,18 @@ func (o *Options) walk(ctx context.Context, n *mrf.Network) (*Result, error) {
 	return r, ctx.Err()
 }
 
-// walks bound how much more probable one state of a node is than another: the tree of self-avoiding walks (Weitz 2006;
-// Ihler 2007; Mooij and Kappen 2008). Without its node, which each neighbour sees a copy of,
+// walks bound how much more probable one state of a node is than another, by the tree of self-avoiding walks (Weitz
+// 2006; Ihler 2007; Mooij and Kappen 2008). Take a node out of the network, and give each of its neighbours a copy of
+// it. To go from state b to state a turns the copies over one by one, and each turn is a ratio that a neighbour tells:
 //
 //	p(a)/p(b) = θ(a)/θ(b) Π_v [Σ_x θ_v(a,x) p_v(x)] / [Σ_x θ_v(b,x) p_v(x)],
 //
-// p_v being the marginal of neighbour v in the network without the node, whose copies are in state a for the
-// neighbours before v and in state b for those after it. Where a walk ends before it has to, p_v is anything.
-// Each zero stands for the same ε > 0, and numbers for what they are in the limit ε → 0.
+// where p_v is the marginal of neighbour v in the network without the node, whose copies are in state a for the
+// neighbours before v and in state b for those after it. That network is smaller, and so p_v is found in the same way:
+// the calls are walks that come to no node twice. Where a walk ends before it has to, p_v may be anything, and the
+// ratio lies between the smallest and the largest θ_v(a,x)/θ_v(b,x); what is known of p_v narrows that.
+//
+// Each zero stands for the same ε > 0, and numbers for what they are in the limit ε → 0: see limit.
 type walks struct {
 	*mrf.Pairwise
 	ctx    context.Context
@@ -125,7 +129,7 @@ func (w *walks) ratios(s, of int32, length int) (lo, hi []limit) {
 	w.onPath[s], w.cut = true, w.cut || length == 1 && len(free) > 0
 	marginals := make([]marginal, len(free))
 	for x := range hi {
-		if int32(x) == of {
+		if int32(x) == of || w.left < 0 { // of what is cut short nobody makes use
 			continue
 		}
 		for _, d := range free {
@@ -191,7 +195,8 @@ func (w *walks) entry(d int32, source, target int) limit {
 	return logarithm(w.Edge[w.EdgeAt[d>>1]+source*int(w.Card[w.Graph.V(d>>1)])+target])
 }
 
-// limit is exp(log)·ε^zeros.
+// limit is exp(log)·ε^zeros, as ε goes to 0: of a sum the terms with the fewest zeros are left, and where a zero is
+// divided by a zero both cancel.
 type limit struct{ zeros, log float64 }
 
 var zero = limit{zeros: math.Inf(1)}

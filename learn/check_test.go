@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
@@ -190,5 +192,23 @@ func TestTimeLimitAtPassEnd(t *testing.T) {
 		if r := fit(t, p, s); saved != 1+oneIf(every > 0) || (every > 0) == strings.Contains(r.Reason, "not saved") {
 			t.Errorf("with checkpoints every %v %d states were saved; %s", every, saved, r.Reason)
 		}
+	}
+}
+
+// TestStartWaitsLittle: a start from weights that tie neighbours, whose messages need 200 sweeps, begins after 60, as F
+// bounds the objective at any, and ends at the same optimum.
+func TestStartWaitsLittle(t *testing.T) {
+	g := must(graph.Grid(12, 12, graph.GridOptions{}))
+	p := shape{graph: g, l2: 1, schema: crf.Schema{
+		NodeTypes: []crf.NodeType{{Name: "node", Features: 1, States: []string{"a", "b", "c"}}},
+		EdgeTypes: []crf.EdgeType{{Name: "edge", Features: 1}}}}.build(t, 1).with("convex")
+	p.Data[0] = must(crf.NewInstance(&p.Model.Schema, crf.InstanceSpec{Graph: g, Labels: p.Data[0].Samples(),
+		EdgeType: make([]int32, g.NumEdges()), NodeFeat: []crf.Features{*p.Data[0].NodeFeatures(0)},
+		EdgeFeat: []crf.Features{crf.Constant(g.NumEdges(), 1)}}))
+	r := fit(t, p.startingAt([]float64{0.2, 0, 0, 12, 0, 0, 0, 12, 0, 0, 0, 12}), Settings{Gap: 1e-3})
+	cold := fit(t, p, Settings{Gap: 1e-3})
+	apart := r.Objective - cold.Objective
+	if !(r.CheckPasses < 61 && apart <= r.Suboptimality && -apart <= cold.Suboptimality) {
+		t.Errorf("%s: objective %v, %v from zero; checks %v", r.Status, r.Objective, cold.Objective, r.CheckPasses)
 	}
 }
