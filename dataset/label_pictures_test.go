@@ -76,12 +76,18 @@ func TestLabelPictures(t *testing.T) {
 		states []string
 		note   string
 	}{
-		"mask":    {[]image.Image{greys(0, 255, 255), greys()}, nil, []int32{0, 1, 1, 0, 0, 0, 0, 0}, []string{"0", "255"}, "the labels of all pictures are greys from 0 to 255: all are states (0, 255), and 255 hides nothing"},
-		"no mask": {[]image.Image{greys(0, 255, 255), greys()}, map[string]string{ManifestName: `{"states": ["a", "b", "c"]}`}, []int32{0, -1, -1, 0, 0, 0, 0, 0}, []string{"a", "b", "c"}, "2 of 16 labels are hidden"},
-		"masks": {[]image.Image{greys(0, 255, 127), greys()}, map[string]string{ManifestName: `{"states": ["out", "in", "edge"]}`}, []int32{0, 2, 1, 0, 0, 0, 0, 0},
+		"mask": {[]image.Image{greys(0, 255, 255), greys()}, nil, []int32{0, 1, 1, 0, 0, 0, 0, 0}, []string{"0", "255"},
+			"the labels of all pictures are greys from 0 to 255: all are states (0, 255), and 255 hides nothing"},
+		"no mask": {[]image.Image{greys(0, 255, 255), greys()},
+			map[string]string{ManifestName: `{"states": ["a", "b", "c"]}`}, []int32{0, -1, -1, 0, 0, 0, 0, 0},
+			[]string{"a", "b", "c"}, "2 of 16 labels are hidden"},
+		"masks": {[]image.Image{greys(0, 255, 127), greys()},
+			map[string]string{ManifestName: `{"states": ["out", "in", "edge"]}`}, []int32{0, 2, 1, 0, 0, 0, 0, 0},
 			[]string{"out", "in", "edge"}, "from 0 to 255: all are states (0 is out, 127 is in, 255 is edge), and"},
+		"hidden mask": {[]image.Image{greys(0, 255, 127), greys()},
+			map[string]string{ManifestName: `{"states": ["out", "in", "?"]}`}, []int32{0, -1, 1, 0, 0, 0, 0, 0},
+			[]string{"out", "in"}, "the colour 255 hides labels"},
 		"one of many": {[]image.Image{greys(0, 255, 15), greys()}, nil, []int32{0, -1, 1, 0, 0, 0, 0, 0}, []string{"0", "15"}, "labels have gaps, and are the names of 2 states: 0, 15"},
-		"hidden mask": {[]image.Image{greys(0, 255, 127), greys()}, map[string]string{ManifestName: `{"states": ["out", "in", "?"]}`}, []int32{0, -1, 1, 0, 0, 0, 0, 0}, []string{"out", "in"}, "the colour 255 hides labels"},
 		"colours":     {[]image.Image{painted(green, red, red, black), painted(black)}, nil, []int32{1, 2, 2, 0, 0, 0, 0, 0}, []string{"#000000", "#00ff00", "#ff0000"}, "each colour of the label pictures is a state: #000000, #00ff00, #ff0000"},
 		"voc":         {[]image.Image{painted(green, void, red, black), painted(black)}, nil, []int32{1, -1, 2, 0, 0, 0, 0, 0}, []string{"#000000", "#00ff00", "#ff0000"}, "the colour #e0e0c0 hides labels; where it is a state, name"},
 		"named voc":   {[]image.Image{painted(green, void, black), painted(black)}, map[string]string{ManifestName: `{"states": ["road", "tree"]}`}, []int32{1, -1, 0, 0, 0, 0, 0, 0}, []string{"road", "tree"}, "#000000 is road, #00ff00 is tree"},

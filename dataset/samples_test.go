@@ -29,7 +29,7 @@ func TestSamples(t *testing.T) {
 		"pandas":      {",a,b\n0,0.0,1\n1,1.0,0\n2,,1\n", "", ising, "a b", "[[0 1]]", "[[0 1] [1 0] [-1 1]]", 1},
 		"votes":       {"a,b\n-1,1\n1,-1\n1,0\n-1,1\n1,-1\n-1,1\n", "", ising, "a b", "[[-1 1]]", "[[0 1] [1 0] [1 -1] [0 1] [1 0] [0 1]]", 1},
 		"numbered":    {"0,1,2\n1,0,1\n0,0,0\n", "u,v\n2,0\n0,2\n", ising, "0 1 2", "[[0 1]]", "[[1 0 1] [0 0 0]]", 1},
-		"named edges": {"b,a,c\n1,0,1\n0,0,0\n", "k,from_id,to_id\n1,a,c\n2,b,c\n", ising, "b a c", "[[0 1]]", "[[1 0 1] [0 0 0]]", 2},
+		"named edges": {"b,a,c\n1,0,1\n0,0,0\n", "from,to\na,c\nb,c\n", ising, "b a c", "[[0 1]]", "[[1 0 1] [0 0 0]]", 2},
 		"left out":    {"id,a,b\nx1,1,0\nx2,0,0\n", "", Options{Untied: true, Spins: true, Columns: []string{"ignore=id"}}, "a b", "[[0 1]]", "[[1 0] [0 0]]", 1},
 		"weights":     {"w,a,b\n0.5,1,0\n2,0,1\n", "", Options{Untied: true, Spins: true, SampleWeights: "w"}, "a b", "[[0 1]]", "[[1 0] [0 1]]", 1},
 		"lattice": {"0,1,1,0,1,0\n1,0,0,1,1,0\n", "",
@@ -109,8 +109,8 @@ func TestSamplesMistakes(t *testing.T) {
 		t.Errorf("%q", set.Warnings)
 	}
 	_, err := Open(t.Context(), []string{writeText(t, "s.csv", "a,b\n0,1\n1,0\n"),
-		writeText(t, "edges.csv", "u,v\na,z\n")}, ising)
-	wantError(t, err, `edges.csv:2:v: there is no node "z" in `)
+		writeText(t, "edges.csv", "k,from_id,to_id\n7,a,z\n")}, ising)
+	wantError(t, err, `edges.csv:2:to_id: there is no node "z" in `)
 	refuses(t, writeText(t, "x.fasta", ">x\nACD\n>y\nACD\n"), Options{},
 		"it is an alignment of sequences, which is not read; learn its couplings by")
 	table := writeText(t, "s.csv", "a,b\n0,1\n1,0\n")
