@@ -179,6 +179,14 @@ func TestWhatIsInterchangeable(t *testing.T) {
 			i := 0
 			relabel(p, func(s int, y int32) int32 { i++; return max(y, int32(oneIf(i == 1)-1)) })
 		}, []string{"topic"}},
+		"one of many is hidden": {func(p *Problem) {
+			*p = topics(1, 30, 3, 6, 5, 1)
+			hidden := 0
+			relabel(p, func(_ int, y int32) int32 {
+				hidden += oneIf(y < 0)
+				return max(y, int32(oneIf(hidden > 1)-1))
+			})
+		}, nil},
 	} {
 		if got := topic(c.change); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)

@@ -16,20 +16,25 @@ import (
 // begin with: small beside what is learned, and far above rounding.
 const startScale = 0.1
 
+// fewHidden is how many labels are hidden for each known one, at most, where states that no label has are taken for
+// classes that do not occur, as in a few photographs of a larger set, and not for some to be found in what is hidden.
+const fewHidden = 0.05
+
 // Unlabelled are, for each node type and each copy of its weights, the states that no
 // label has, where there are several and hidden labels may have them.
 type Unlabelled [][][]bool // [type][copy][state]; nil for copies without
 
-// FindUnlabelled returns nil where nothing is interchangeable at the start: where no label is hidden at a node with
-// neighbours, where weights are not zero, or where there are no labels at all, and nothing to learn.
+// FindUnlabelled returns nil where nothing is interchangeable at the start: where few labels are hidden at nodes with
+// neighbours, or none, where weights are not zero, or where there are no labels at all, and nothing to learn.
 func FindUnlabelled(m *crf.Model, data []*crf.Instance) Unlabelled {
 	if slices.ContainsFunc(m.Weights, func(w float64) bool { return w != 0 }) || !AnyHidden(data) {
 		return nil
 	}
 	schema, anyLabel, found := &m.Schema, false, false
-	u, hidden := make(Unlabelled, len(schema.NodeTypes)), make([][]bool, len(schema.NodeTypes))
+	u := make(Unlabelled, len(schema.NodeTypes))
+	hidden, known := make([][]int, len(schema.NodeTypes)), make([][]int, len(schema.NodeTypes)) // labels
 	for a, t := range schema.NodeTypes {
-		hidden[a] = make([]bool, max(1, t.Copies))
+		hidden[a], known[a] = make([]int, max(1, t.Copies)), make([]int, max(1, t.Copies))
 		for range hidden[a] {
 			states := slices.Repeat([]bool{true}, len(t.States))
 			for _, x := range t.Forbidden {
@@ -45,8 +50,9 @@ func FindUnlabelled(m *crf.Model, data []*crf.Instance) Unlabelled {
 				copied := u.copyOf(in, int32(s))
 				if y != crf.Unobserved {
 					u[a][copied][y], anyLabel = false, true
+					known[a][copied]++
 				} else if in.Graph.NumEdges() > 0 {
-					hidden[a][copied] = true
+					hidden[a][copied]++
 				}
 			}
 		}
@@ -54,7 +60,7 @@ func FindUnlabelled(m *crf.Model, data []*crf.Instance) Unlabelled {
 	for a := range u {
 		for c, states := range u[a] {
 			first := slices.Index(states, true)
-			if hidden[a][c] && slices.Contains(states[first+1:], true) && first >= 0 {
+			if float64(hidden[a][c]) > fewHidden*float64(known[a][c]) && first >= 0 && slices.Contains(states[first+1:], true) {
 				found = true
 			} else {
 				u[a][c] = nil
