@@ -89,7 +89,9 @@ func (d *Doneness) Of(e learn.Event) float64 {
 		}
 	}
 	consider(float64(e.Iteration), float64(s.MaxIterations))
-	consider(e.Pass, s.MaxPasses)
+	if unasked := (learn.Settings{}).Resolved().MaxPasses; s.MaxPasses != unasked || e.Pass > unasked/2 {
+		consider(e.Pass, s.MaxPasses) // trainings hardly come to the limit that they have unasked
+	}
 	consider(e.Elapsed.Seconds(), s.MaxTime.Seconds())
 	done := d.limit
 	if goal := max(s.GradientTolerance, s.RelativeTolerance*d.gradient.first); goal > 0 {

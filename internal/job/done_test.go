@@ -71,4 +71,8 @@ func TestTimeLeft(t *testing.T) {
 	if limited.Of(learn.Event{Suboptimality: math.NaN(), Elapsed: 15 * time.Second}); limited.Left() != "at most 45 s left" {
 		t.Errorf("after a quarter of the time: %s", limited.Left())
 	}
+	passes := Doneness{} // has a limit of 10,000 passes, which is no forecast
+	if passes.Of(learn.Event{Pass: 400, Elapsed: time.Minute}); passes.Left() != "" {
+		t.Errorf("after 400 passes: %s", passes.Left())
+	}
 }
