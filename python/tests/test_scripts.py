@@ -184,6 +184,44 @@ def test_verify_sentences(tmp_path: Path, command: Callable[..., str]) -> None:
     assert not (tmp_path / "loop" / "proof.safetensors").exists()
 
 
+def torus(side: int) -> np.ndarray:
+    """Return the edges of a grid that is closed, to the right and then down."""
+    at = np.arange(side * side).reshape(side, side)
+    return np.concatenate([np.stack([at.ravel(), np.roll(at, -1, axis).ravel()], 1) for axis in (1, 0)])
+
+
+@pytest.mark.parametrize("counting", ["convex", "cover"])
+@pytest.mark.parametrize("name", ["torus", "two kinds", "complete", "repeated"])
+def test_lifted(name: str, counting: str, tmp_path: Path, command: Callable[..., str]) -> None:
+    """A network of classes has the objective and the optimum of all nodes."""
+    rng, at, ones = np.random.default_rng(1), np.arange(36), np.ones((36, 1))
+    loop, y = np.array([(0, 1), (1, 2), (2, 3), (3, 4), (4, 0), (1, 4)]), np.array([0, 1, 2, 1, 0])
+    x, f = rng.normal(size=(5, 2)), rng.normal(size=(6, 2))
+    data, classes = {
+        "torus": ([(torus(6), at % 6 % 3, ones, None)], 3),
+        "two kinds": ([(torus(6), at % 2, np.stack([at % 2, at // 6 % 2], 1), np.repeat(np.eye(2), 36, 0))], 4),
+        "complete": ([(np.argwhere(np.tri(8, k=-1)), np.arange(8) // 3 % 2, ones[:8], None)], 2),
+        "repeated": ([(loop, y, x, f)] * 3 + [(loop, np.roll(y, 1), x, f)], 10),
+    }[name]
+    (tmp_path / "data").mkdir()
+    for i, (edges, labels, node, edge) in enumerate(data):
+        more = {} if edge is None else {"edge_features": edge}
+        arrays = {"edges": edges, "labels": labels, "node_features": node, "states": 3, "directed": int(edge is not None)}
+        np.savez(tmp_path / "data" / f"{i}.npz", **arrays, **more)
+    script = runpy.run_path(str(EXAMPLES / "lifted.py"))
+    assert script["main"](tmp_path / "data", tmp_path / "out", counting) == classes
+    options = "--standardise=false --l2 0.3 --rtol 1e-12 --gap 1e-12 --json".split()
+    whole = json.loads(command("train", "data", "--counting", counting, "-o", "whole", *options))
+    small = json.loads(command("train", "out/data.npz", "--init", "out/model.safetensors", "-o", "small", *options))
+    assert whole["status"] == small["status"] == "converged"
+    assert small["objective"] == pytest.approx(whole["objective"], rel=1e-12)
+    tensors = runpy.run_path(str(EXAMPLES / "verify.py"))["tensors"]
+    weights = [tensors(tmp_path / run / "model.safetensors")[0] for run in ("whole", "small")]
+    for kind in ("node.node", "edge.edge"):
+        assert np.allclose(weights[1][kind], weights[0][kind], rtol=0, atol=1e-10)
+    assert abs(weights[0]["edge.edge"]).max() > 0.1
+
+
 @pytest.mark.parametrize("more", [{}, {"train_mask": np.arange(6) < 3}])
 def test_advice_on_arrays_of_pyg(more: dict[str, np.ndarray], tmp_path: Path) -> None:
     """The line that the command prints for arrays of PyTorch Geometric and OGB makes a network that it reads."""
