@@ -103,6 +103,15 @@ def test_network(tmp_path: Path) -> None:
     assert losses["truncated, from there"] < losses["network, then CRF"]
 
 
+def test_messages(tmp_path: Path) -> None:
+    """From predicted messages belief propagation ends where it ends from nothing; weak couplings need fewer sweeps."""
+    weak, strong = output("messages.py", tmp_path).split("couplings of ")[1:]
+    sweeps = [[int(n) for n in re.findall(r"\d+", line)] for line in re.findall(r"^from .*", weak, re.M)]
+    assert len(sweeps) == 2 and all(there <= here for here, there in zip(*sweeps)) and sweeps[1][0] < sweeps[0][0]
+    for text in (weak, strong):
+        assert number("beliefs differ by", text) < 1e-11 and number("bounds on log Z by", text) < 1e-13
+
+
 @pytest.mark.parametrize("options", ["", "--counting convex", "--counting near-bethe --blocks 4", "--loss hamming --epsilon 0.3"])
 def test_verify(options: str, tmp_path: Path, command: Callable[..., str]) -> None:
     """NumPy proves the suboptimality of a run, and any messages prove something true."""
