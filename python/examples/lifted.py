@@ -2,6 +2,7 @@
 
     python lifted.py DATA OUT [convex|cover]
     blockbp train OUT/data.npz --init OUT/model.safetensors --standardise=false --l2 1 -o RUN
+    blockbp eval DATA -m RUN --counting convex
 
 DATA are .npz files of dense features and one known label a node. OUT has the objective of all of them, for the same --l2,
 and so the same best weights: each of its nodes stands for a class, with the sum of what its members have.
@@ -26,10 +27,10 @@ def load(folder):
     parts, before = [], 0
     for data in files:
         n, edges = data["labels"].shape[-1], data["edges"].astype(int)
-        if data["labels"].shape != (n,) or (data["labels"] < 0).any():
-            raise SystemExit("want one label of each node, and none that is hidden")
+        if data["labels"].shape != (n,) or (data["labels"] < 0).any() or not {"node_features", "edge_features"} <= set(data):
+            raise SystemExit("want one label of each node, none that is hidden, and features of nodes and of edges, if only ones")
         said = np.column_stack([data["labels"], data["node_features"]])
-        parts.append((edges + before, said, data.get("edge_features", np.ones((len(edges), 1)))))
+        parts.append((edges + before, said, data["edge_features"]))
         before += n
     ends, said, heard = map(np.concatenate, zip(*parts))
     return ends, said, heard, int(files[0]["states"]), bool(files[0].get("directed", 0)), len(files)

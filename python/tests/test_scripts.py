@@ -214,9 +214,8 @@ def test_lifted(name: str, counting: str, tmp_path: Path, command: Callable[...,
     }[name]
     (tmp_path / "data").mkdir()
     for i, (edges, labels, node, edge) in enumerate(data):
-        more = {} if edge is None else {"edge_features": edge}
         arrays = {"edges": edges, "labels": labels, "node_features": node, "states": 3, "directed": int(edge is not None)}
-        np.savez(tmp_path / "data" / f"{i}.npz", **arrays, **more)
+        np.savez(tmp_path / "data" / f"{i}.npz", edge_features=np.ones((len(edges), 1)) if edge is None else edge, **arrays)
     script = runpy.run_path(str(EXAMPLES / "lifted.py"))
     assert script["main"](tmp_path / "data", tmp_path / "out", counting) == classes
     options = "--standardise=false --l2 0.3 --rtol 1e-12 --gap 1e-12 --json".split()
@@ -229,6 +228,8 @@ def test_lifted(name: str, counting: str, tmp_path: Path, command: Callable[...,
     for kind in ("node.node", "edge.edge"):
         assert np.allclose(weights[1][kind], weights[0][kind], rtol=0, atol=1e-10)
     assert abs(weights[0]["edge.edge"]).max() > 0.1
+    told = json.loads(command("eval", "data", "-m", "whole", "-m", "small", "--counting", counting, "--json"))["models"]
+    assert told[1]["log_loss"] == pytest.approx(told[0]["log_loss"], rel=1e-9)
 
 
 @pytest.mark.parametrize("more", [{}, {"train_mask": np.arange(6) < 3}])
