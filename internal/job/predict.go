@@ -68,8 +68,8 @@ func (u *Unsettled) String() string {
 	if u.left <= 1 {
 		may = fmt.Sprintf("may still change by %.2g", u.left)
 	}
-	return fmt.Sprintf("inference of %d of %d instances is not settled: beliefs of %q %s; raise {max-sweeps}; with counting "+
-		"numbers other than {counting=convex} they may never settle", u.Count, u.Of, u.worst, may)
+	return fmt.Sprintf("inference of %d of %d instances is not settled: beliefs of %q %s; raise {max-sweeps}; with "+
+		"counting numbers other than {counting=convex} they may never settle", u.Count, u.Of, u.worst, may)
 }
 
 // PredictedInstance is what it says of one.

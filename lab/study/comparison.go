@@ -35,8 +35,7 @@ func (c *Comparison) trace(name string) *Trace {
 	return nil
 }
 
-// level returns where a run first was within a distance; ok is false if it never was, or there is no
-// run of that name.
+// level returns where a run first was within a distance; ok is false if it never was, or there is no run of that name.
 func (c *Comparison) level(name string, distance float64) (l Level, ok bool) {
 	if t := c.trace(name); t != nil {
 		return t.level(distance)
@@ -44,8 +43,7 @@ func (c *Comparison) level(name string, distance float64) (l Level, ok bool) {
 	return Level{}, false
 }
 
-// network is the comparisons on networks of one kind and size: one for each seed that was measured,
-// and at least one.
+// network is the comparisons on networks of one kind and size: one for each seed that was measured, and at least one.
 type network []*Comparison
 
 // name is how tables and figures call it.
@@ -96,8 +94,7 @@ type comparisonPlan struct {
 	Until     float64 `json:"until"`
 	// Rounds is how often each run is timed at least; the fastest counts.
 	Rounds int `json:"rounds"`
-	// Common adds the runs at a common step, and Objectives the exact objective on the way of the main
-	// methods.
+	// Common adds the runs at a common step, and Objectives the exact objective on the way of the main methods.
 	Common     bool `json:"common"`
 	Objectives bool `json:"objectives"`
 }

@@ -10,9 +10,8 @@ import (
 	"github.com/blockbp/blockbp/internal/synthetic"
 )
 
-// Kinds of features, as real ones may be. They are linear maps of independent
-// N(0, 1) features, so that the model that drew the labels is among those that can
-// be learned.
+// Kinds of features, as real ones may be. They are linear maps of independent N(0, 1) features, so that the model that
+// drew the labels is among those that can be learned.
 const (
 	Plain      = ""           // independent N(0, 1)
 	Scaled     = "scaled"     // scales from 10⁻³ to 10³
@@ -31,8 +30,7 @@ const (
 // illConditioned reports whether the features make the objective ill-conditioned.
 func (p Problem) illConditioned() bool { return p.Features != Plain }
 
-// transform maps rows of independent features x[row*dim+column] to features of the
-// problem's kind, in place.
+// transform maps rows of independent features x[row*dim+column] to features of the problem's kind, in place.
 func (p Problem) transform(x []float64, dim int, rng *rand.Rand) error {
 	if !slices.Contains([]string{Scaled, Correlated, IllScaled}, p.Features) {
 		return fmt.Errorf("study: features %q: want %q, %q or %q", p.Features, Scaled, Correlated, IllScaled)
@@ -46,9 +44,8 @@ func (p Problem) transform(x []float64, dim int, rng *rand.Rand) error {
 	return nil
 }
 
-// correlate replaces each row by S x, S being the symmetric root of the matrix with
-// ones on, and the correlation off the diagonal: its eigenvalues are 1 − r, and
-// 1 + (d−1) r for the direction in which all entries are equal.
+// correlate replaces each row by S x, S being the symmetric root of the matrix with ones on, and the correlation off
+// the diagonal: its eigenvalues are 1 − r, and 1 + (d−1) r for the direction in which all entries are equal.
 func correlate(x []float64, dim int) {
 	own := math.Sqrt(1 - correlation)
 	common := math.Sqrt(1+float64(dim-1)*correlation) - own
@@ -74,12 +71,10 @@ func rescale(x []float64, dim int, rng *rand.Rand) {
 	}
 }
 
-// streamScales keeps the random order of scales apart from everything else that is
-// drawn from a problem's seed.
+// streamScales keeps the random order of scales apart from everything else that is drawn from a problem's seed.
 const streamScales = 100
 
-// conditioned returns the generated instance with the same labels and features of
-// the problem's kind.
+// conditioned returns the generated instance with the same labels and features of the problem's kind.
 func (p Problem) conditioned(g *synthetic.Generated) (*crf.Instance, error) {
 	rng := rand.New(rand.NewPCG(p.Seed, streamScales))
 	spec := withoutFeatures(g)

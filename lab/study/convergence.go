@@ -63,8 +63,7 @@ func convergenceAll(s Settings, kinds ...string) (all []part) {
 	return all
 }
 
-// networksOf reads the comparisons of parts, by size, of the seeds that were measured. Sizes with
-// none are left out.
+// networksOf reads the comparisons of parts, by size, of the seeds that were measured. Sizes with none are left out.
 func networksOf(r results, parts [][]part) (sizes []network, err error) {
 	for _, seeds := range parts {
 		n, err := resultsOf[Comparison](r, seeds)
@@ -78,8 +77,7 @@ func networksOf(r results, parts [][]part) (sizes []network, err error) {
 	return sizes, nil
 }
 
-// byKind is networksOf for all kinds of networks; a kind of which nothing was measured yet is left
-// out.
+// byKind is networksOf for all kinds of networks; a kind of which nothing was measured yet is left out.
 func byKind(r results, parts func(kind string) [][]part) (map[string][]network, error) {
 	all := map[string][]network{}
 	for _, kind := range kinds {

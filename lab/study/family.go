@@ -1,6 +1,7 @@
 package study
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,12 +9,15 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/gen"
 	"github.com/blockbp/blockbp/internal/gibbs"
+	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/learn"
 )
@@ -218,6 +222,10 @@ type familyTrial struct {
 	Accuracy float64 `json:"accuracy"`
 	Passes   float64 `json:"passes"`
 	Status   string  `json:"status"`
+
+	// Of the default: weights_within, as a share of the norm of the weights, by itself and with --gap 1e-8; then the mean
+	// width of what `infer --intervals` proves by walks, and by how much exact probabilities are outside of it, at most.
+	Within, Proved, Width, Outside float64
 }
 
 // familyTrials are those of a plan.
@@ -242,6 +250,7 @@ func family() *Study {
 				{"losses", "Log loss of networks held out, nats for a label, and the mean rank.", familyTable(all,
 					(*familyTrial).loss)},
 				{"mistakes", "Per cent of their labels that are wrong, and the mean rank.", familyTable(all, (*familyTrial).wrong)},
+				{"proofs", "Of " + defaultMember + ": what is proved of weights, and of probabilities.", proofTable(all)},
 				{"passes", "Passes of learning, in whole networks; of methods without messages, evaluations.",
 					familyTable(all, func(t *familyTrial) float64 { return t.Passes })},
 			}, Notes: []string{fmt.Sprintf("Each set has %d networks to learn from and %d to predict, l2 is 1/%[1]d; means "+
@@ -317,8 +326,8 @@ func (m *member) try(ctx context.Context, schema crf.Schema, all []*crf.Instance
 	if m.epsilon > 0 {
 		problem.Loss, problem.L2 = 1/m.epsilon, problem.L2*m.epsilon
 	}
-	result, err := learn.Fit(ctx, problem, learn.Settings{Method: m.method, InnerSweeps: m.sweeps, Proof: 1e-3,
-		MaxPasses: 3000, Threads: threads})
+	settings := learn.Settings{Method: m.method, InnerSweeps: m.sweeps, Proof: 1e-3, MaxPasses: 3000, Threads: threads}
+	result, err := learn.Fit(ctx, problem, settings)
 	if err != nil {
 		return nil, err
 	}
@@ -335,7 +344,59 @@ func (m *member) try(ctx context.Context, schema crf.Schema, all []*crf.Instance
 	if t.LogLoss, t.Accuracy = score.MeanLogLoss(), score.Accuracy(); math.IsInf(t.LogLoss, 0) {
 		return nil, errors.New("a label has no belief")
 	}
-	return t, ctx.Err()
+	if m.name == defaultMember {
+		t.Within = within(result, problem.L2)
+		err = t.prove(ctx, problem, settings, all[learnt:])
+	}
+	return t, cmp.Or(err, ctx.Err())
+}
+
+// within is the radius of the ball around the weights in which the best ones are, as a share of the weights' norm.
+func within(r *learn.Result, l2 float64) float64 {
+	return math.Sqrt(2*r.Suboptimality/l2) / floats.Norm(r.Model.Weights, 2)
+}
+
+// prove learns to a small gap, and bounds the probabilities of a node in the middle of each network.
+func (t *familyTrial) prove(ctx context.Context, p learn.Problem, s learn.Settings, networks []*crf.Instance) error {
+	s.Proof, s.Gap = 0, 1e-8
+	result, err := learn.Fit(ctx, p, s)
+	if err != nil {
+		return err
+	}
+	t.Proved = within(result, p.L2)
+	for _, in := range networks {
+		n, o := ground.Condition(result.Model, in).Network(), infer.Options{Query: []int{in.Graph.NumNodes() / 2}}
+		best, err := infer.Marginals(ctx, n, o)
+		if err != nil {
+			return err
+		}
+		o.Method = "walks"
+		r, err := infer.Marginals(ctx, n, o)
+		if err != nil {
+			return err
+		}
+		for x, low := range r.Lower[0] {
+			t.Width += (r.Upper[0][x] - low) / float64(len(networks)*len(r.Lower[0]))
+			if best.Method == infer.Exact {
+				t.Outside = max(t.Outside, low-best.Lower[0][x], best.Lower[0][x]-r.Upper[0][x])
+			}
+		}
+	}
+	return nil
+}
+
+// proofTable has a row for each kind of proof, and a column for each set.
+func proofTable(all []*familyTrials) report.Table {
+	t := report.Table{Headers: []string{"proof"}, Rows: [][]string{{"weights_within / norm"}, {"the same, --gap 1e-8"},
+		{"mean width of infer --intervals, by walks"}}}
+	for _, set := range familySets() {
+		t.Headers = append(t.Headers, set.name)
+		for i, value := range []func(*familyTrial) float64{func(t *familyTrial) float64 { return t.Within },
+			func(t *familyTrial) float64 { return t.Proved }, func(t *familyTrial) float64 { return t.Width }} {
+			t.Rows[i] = append(t.Rows[i], fmt.Sprintf("%.2g", familyMean(all, defaultMember, set.name, value)))
+		}
+	}
+	return t
 }
 
 // familyMean is the mean of a member on a set; NaN where it was not tried.
@@ -412,6 +473,14 @@ func familyClaims(all []*familyTrials) (claims []Claim) {
 	}
 	add("near-bethe", "log losses of near-bethe are those of trw, within 3 % on each set", fmt.Sprintf("%.2g %%",
 		100*farthest), farthest <= 0.03)
+	outside := 0.0
+	for _, r := range all {
+		for _, t := range r.Trials {
+			outside = max(outside, t.Outside)
+		}
+	}
+	add("intervals", "exact probabilities, where they can be had, are in the intervals that walks prove",
+		fmt.Sprintf("outside by %.2g at most", outside), outside <= 1e-9)
 	add("loss", "with a loss and ε ≤ 0.1 log losses are above those of node features alone",
 		fmt.Sprintf("%.2g times these at least", least), least > 1)
 	return claims

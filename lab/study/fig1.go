@@ -66,8 +66,7 @@ func blockParts(kind string, s Settings) [][]part {
 // The numbers of blocks that the paper found fastest.
 const fewestBest, mostBest = 20, 25
 
-// bestBlocks returns the number of blocks with the least effort, that effort, and the least with 20
-// to 25.
+// bestBlocks returns the number of blocks with the least effort, that effort, and the least with 20 to 25.
 func bestBlocks(n network, numbers []int, x axis) (number int, best, inside float64) {
 	best, inside = math.Inf(1), math.Inf(1)
 	for _, blocks := range numbers {
@@ -82,9 +81,8 @@ func bestBlocks(n network, numbers []int, x axis) (number int, best, inside floa
 	return number, best, inside
 }
 
-// blockOutcome is how the times of 20 to 25 blocks compare with those of all numbers: they are the
-// fastest where they are level with the best and both the fewest and the most blocks take longer;
-// where those do not, the times are level.
+// blockOutcome is how the times of 20 to 25 blocks compare with those of all numbers: they are the fastest where they
+// are level with the best and both the fewest and the most blocks take longer; where those do not, the times are level.
 func blockOutcome(n network, numbers []int) (fastest bool, words string) {
 	number, best, inside := bestBlocks(n, numbers, secondsAxis)
 	leastWork, work, workInside := bestBlocks(n, numbers, workAxis)

@@ -72,8 +72,7 @@ func lessTime(sizes []network, suffix string) Claim {
 	}
 }
 
-// inOrder is the claim about the order of blocks: time, or work where times are level, on networks of
-// all sizes.
+// inOrder is the claim about the order of blocks: time, or work where times are level, on networks of all sizes.
 func inOrder(sizes []network) Claim {
 	c := Claim{
 		Name: "blocks in turn or at random", Held: true,

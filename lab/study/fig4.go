@@ -9,8 +9,7 @@ import (
 	"github.com/blockbp/blockbp/internal/report"
 )
 
-// fig4 is time to tolerance against the size of the network: the comparisons of figures 2 and 3, seen
-// from the side.
+// fig4 is time to tolerance against the size of the network: the comparisons of figures 2 and 3, seen from the side.
 func fig4() *Study {
 	return &Study{
 		Name: "fig4", Title: "Time against network size",

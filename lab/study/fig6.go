@@ -61,12 +61,10 @@ const (
 	labelSweeps    = 200
 )
 
-// trainTolerance is ten times learn's default, for which photographs take many more
-// passes.
+// trainTolerance is ten times learn's default, for which photographs take many more passes.
 const trainTolerance = 1e-4
 
-// paperAccuracy is that of the paper with FCN-32 features, in percent, and
-// samplesDrawn how many test images are drawn.
+// paperAccuracy is that of the paper with FCN-32 features, in percent, and samplesDrawn how many test images are drawn.
 const (
 	paperAccuracy = 80.4
 	samplesDrawn  = 4
@@ -215,8 +213,7 @@ func (x *Segmentation) judge(ctx context.Context, model *crf.Model, test *datase
 	return nil
 }
 
-// regions are the classes of the Stanford Background data set, in the order of the
-// numbers in its labels.
+// regions are the classes of the Stanford Background data set, in the order of the numbers in its labels.
 var regions = []string{"sky", "tree", "road", "grass", "water", "building", "mountain", "foreground"}
 
 // names are those of the classes: the data set's own where the data have numbers only.

@@ -14,9 +14,8 @@ import (
 	"github.com/blockbp/blockbp/learn"
 )
 
-// follower is the paper's Algorithm 2 on a small model, written out: learn.Fit keeps
-// no pairwise beliefs, and the theorems are about all of τ_t. A test holds its weights
-// against learn.Fit.
+// follower is the paper's Algorithm 2 on a small model, written out: learn.Fit keeps no pairwise beliefs, and the
+// theorems are about all of τ_t. A test holds its weights against learn.Fit.
 type follower struct {
 	problem     learn.Problem
 	in          *crf.Instance
@@ -37,8 +36,7 @@ type follower struct {
 }
 
 const (
-	// followTolerance is the residual of every inference here, so small that rounding
-	// is all that is left.
+	// followTolerance is the residual of every inference here, so small that rounding is all that is left.
 	followTolerance = 1e-13
 	followSweeps    = 2000
 	// unsettledResidual is that of an inference that has more than rounding left.
@@ -81,8 +79,7 @@ func newFollower(p learn.Problem, part *partition.Partition) (*follower, error) 
 	return f, nil
 }
 
-// infer iterates a block to convergence at the current weights and writes its
-// beliefs in their places in tau.
+// infer iterates a block to convergence at the current weights and writes its beliefs in their places in tau.
 func (f *follower) infer(tau []float64, state *bp.State, block *partition.Block) error {
 	f.space.Potentials.Ground(f.model, f.in, block)
 	if err := f.space.Prepare(f.net, block); err != nil {
@@ -127,20 +124,17 @@ func (f *follower) gradientOf(dst, tau []float64) {
 type Moment struct {
 	Theta float64 `json:"theta"` // ‖θ_t − θ*‖
 	Tau   float64 `json:"tau"`   // ‖τ_t − τ*_t‖
-	// Before is ‖τ_{t−1} − τ*_t‖, so that 1 − Tau/Before is the contraction c of
-	// Assumption 1.
+	// Before is ‖τ_{t−1} − τ*_t‖, so that 1 − Tau/Before is the contraction c of Assumption 1.
 	Before float64 `json:"before"`
 }
 
-// contraction returns c, and false where τ was exact to within rounding before, so
-// that there was nothing to contract.
+// contraction returns c, and false where τ was exact to within rounding before, so that there was nothing to contract.
 func (m Moment) contraction() (c float64, ok bool) {
 	const rounding = 1e-9
 	return 1 - m.Tau/m.Before, m.Before > rounding
 }
 
-// follow makes so many iterations with a step on ∇L, in cyclic order, from
-// zero weights.
+// follow makes so many iterations with a step on ∇L, in cyclic order, from zero weights.
 func (f *follower) follow(ctx context.Context, star []float64, step float64, iterations int) ([]Moment, error) {
 	moments := make([]Moment, 0, iterations)
 	for t := range iterations {

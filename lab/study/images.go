@@ -31,8 +31,7 @@ type imagePlan struct {
 	Features string `json:"-"`
 	// Images is how many of the list are used, from its beginning.
 	Images int `json:"images"`
-	// MostWork is that of each run in the search for steps, and that of BBPL if it does not converge
-	// before.
+	// MostWork is that of each run in the search for steps, and that of BBPL if it does not converge before.
 	MostWork float64 `json:"most_work"`
 }
 
@@ -110,8 +109,7 @@ type album struct {
 	blocks  map[*crf.Instance]*partition.Partition
 	shares  []float64 // of a gradient pass, by block
 	threads int
-	// evaluator computes exact objectives; its messages are those of the weights before,
-	// which are near most often.
+	// evaluator computes exact objectives; its messages are those of the weights before, which are near most often.
 	evaluator *learn.Evaluator
 }
 
@@ -156,15 +154,13 @@ const (
 	// settledChange is the relative change of the running objective over a pass at which BBPL
 	// counts as converged on images, whose θ* nobody knows.
 	settledChange = 1e-5
-	// pointGrowth is the growth of the iteration number from one point whose weights are
-	// kept to the next, and drawnGrowth that of those whose exact objective is computed
-	// for the figures.
+	// pointGrowth is the growth of the iteration number from one point whose weights are kept to the next, and drawnGrowth
+	// that of those whose exact objective is computed for the figures.
 	pointGrowth = 1.05
 	drawnGrowth = 1.8
 	// earlyShare of BBPL's time is when the methods are compared early.
 	earlyShare = 0.25
-	// lateShare of the iterations of a run is from where a step is judged: one that is a
-	// little too long goes up and down.
+	// lateShare of the iterations of a run is from where a step is judged: one that is a little too long goes up and down.
 	lateShare = 0.8
 )
 
@@ -254,9 +250,8 @@ func (a *album) exact(points []ImagePoint) (err error) {
 	return nil
 }
 
-// judged returns the exact objective that a run of the search ends at, the worst of the first, the
-// middle and the last of the points late in it: a step that is a little too long goes up and down. It
-// is +Inf where the run diverged.
+// judged returns the exact objective that a run of the search ends at, the worst of the first, the middle and the last
+// of the points late in it: a step that is a little too long goes up and down. It is +Inf where the run diverged.
 func (a *album) judged(r *ImageRun, err error) (float64, error) {
 	if err != nil || r.Diverged != "" || len(r.Points) == 0 {
 		return math.Inf(1), err
@@ -296,9 +291,8 @@ func drawnPoints(points []ImagePoint, seconds float64) (all []ImagePoint) {
 	return all
 }
 
-// imageStart is where the search for a step begins, in half powers of two, and with blocks three
-// powers below: features of networks are larger than those of the synthetic problems, and allow
-// shorter steps only.
+// imageStart is where the search for a step begins, in half powers of two, and with blocks three powers below: features
+// of networks are larger than those of the synthetic problems, and allow shorter steps only.
 const imageStart = 0
 
 // bestImageStep looks for the fixed step that gets to the lowest exact objective with a given work.

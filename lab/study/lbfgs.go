@@ -9,11 +9,10 @@ import (
 	"github.com/blockbp/blockbp/learn"
 )
 
-// quasiNewton is gonum's L-BFGS as a step rule of learn's loop. With full inference in
-// every iteration, which starts from the messages of the one before, the loop gives
-// the objective and its gradient; the optimiser says where to evaluate them next.
-// So time and passes are counted as for the other methods. An iteration is an
-// evaluation, those of the line search included.
+// quasiNewton is gonum's L-BFGS as a step rule of learn's loop. With full inference in every iteration, which starts
+// from the messages of the one before, the loop gives the objective and its gradient; the optimiser says where to
+// evaluate them next. So time and passes are counted as for the other methods. An iteration is an evaluation, those of
+// the line search included.
 type quasiNewton struct {
 	value    func() float64
 	asked    chan []float64
@@ -40,8 +39,7 @@ func (q *quasiNewton) State() any { return nil }
 
 var errQuit = errors.New("study: the run has ended")
 
-// Start implements learn.StepRule: the optimiser runs in a goroutine of its own,
-// until close.
+// Start implements learn.StepRule: the optimiser runs in a goroutine of its own, until close.
 func (q *quasiNewton) Start(p learn.StepProblem) error {
 	q.value = p.Objective
 	q.asked, q.answered = make(chan []float64), make(chan evaluation)

@@ -26,8 +26,7 @@ type Method struct {
 	Sweeps    int     `json:"inner_sweeps"`
 	Tolerance float64 `json:"inner_tolerance"`
 	Order     string  `json:"order,omitempty"`
-	// LBFGS replaces fixed steps by those of gonum's L-BFGS, and Auto by automatic
-	// ones.
+	// LBFGS replaces fixed steps by those of gonum's L-BFGS, and Auto by automatic ones.
 	LBFGS bool `json:"lbfgs,omitempty"`
 	Auto  bool `json:"auto,omitempty"`
 }
@@ -47,17 +46,14 @@ const (
 )
 
 const (
-	// toConvergence is the limit on sweeps of an inference that is meant to converge,
-	// the one of the authors' code.
+	// toConvergence is the limit on sweeps of an inference that is meant to converge, the one of the authors' code.
 	toConvergence = 300
-	// innerTolerance is when it has, for full BP and BBPL alike: the weights move
-	// messages by more than that in an iteration, so that a smaller one costs sweeps
-	// and saves no iterations: results/README.md.
+	// innerTolerance is when it has, for full BP and BBPL alike: the weights move messages by more than that in an
+	// iteration, so that a smaller one costs sweeps and saves no iterations: results/README.md.
 	innerTolerance = 1e-3
 	// neverTolerance makes k sweeps mean k.
 	neverTolerance = 1e-12
-	// lbfgsTolerance is that of the inference behind L-BFGS, whose line search
-	// compares objectives.
+	// lbfgsTolerance is that of the inference behind L-BFGS, whose line search compares objectives.
 	lbfgsTolerance = 1e-7
 	// paperBlocks is D of the paper's convergence figures.
 	paperBlocks = 20
@@ -82,8 +78,7 @@ func lbfgs() Method {
 // paperMethods are the three that the paper compares.
 func paperMethods() []Method { return []Method{fullBP(), innerDual(), bbpl(paperBlocks)} }
 
-// variants are BBPL in random order and, the paper's future work, with k sweeps
-// per visit.
+// variants are BBPL in random order and, the paper's future work, with k sweeps per visit.
 func variants() []Method {
 	random := bbpl(paperBlocks)
 	random.Name, random.Order = nameRandom, orderRandom
@@ -99,14 +94,12 @@ func variants() []Method {
 // sweepsName is how BBPL with k sweeps a visit is called.
 func sweepsName(k int) string { return fmt.Sprintf("BBPL, k = %d", k) }
 
-// gradientCost is what a gradient pass, with the grounding and the exponentials
-// that go with it, is taken to cost in message passes where a single number is
-// needed to choose a step by: about what both take on machines with vector units.
-// Figures show the two apart.
+// gradientCost is what a gradient pass, with the grounding and the exponentials that go with it, is taken to cost in
+// message passes where a single number is needed to choose a step by: about what both take on machines with vector
+// units. Figures show the two apart.
 const gradientCost = 2
 
-// Distances at which a run is looked at: levelsPerDecade to each power of ten,
-// from 1 downward.
+// Distances at which a run is looked at: levelsPerDecade to each power of ten, from 1 downward.
 const levelsPerDecade = 6
 
 // levelDistance returns ‖θ−θ*‖/‖θ*‖ of level j.
@@ -115,8 +108,7 @@ func levelDistance(j int) float64 { return math.Pow(10, -float64(j)/levelsPerDec
 // Effort is what a run has taken so far.
 type Effort struct {
 	Iterations int `json:"iterations"`
-	// Passes and Gradients count message work and gradients, with their grounding,
-	// in whole networks.
+	// Passes and Gradients count message work and gradients, with their grounding, in whole networks.
 	Passes    float64 `json:"passes"`
 	Gradients float64 `json:"gradient_passes"`
 	// Seconds are those of the study's clock: see stopwatch.
@@ -153,8 +145,7 @@ type Trace struct {
 	Diverged string `json:"diverged,omitempty"`
 }
 
-// level returns that of a distance, which must be a power of ten; ok is false if the run
-// did not reach it.
+// level returns that of a distance, which must be a power of ten; ok is false if the run did not reach it.
 func (t *Trace) level(distance float64) (l Level, ok bool) {
 	for _, l := range t.Levels {
 		if l.Distance <= distance*(1+1e-9) {
@@ -184,8 +175,7 @@ type runner struct {
 	limits  limits
 	shares  []float64 // [blocks] part of a gradient pass that a visit is
 	weights bool      // those of levels are kept
-	// half is the distance at which the run goes on, and since the gradient passes
-	// when that was set.
+	// half is the distance at which the run goes on, and since the gradient passes when that was set.
 	half, since float64
 }
 
@@ -276,10 +266,9 @@ func fit(ctx context.Context, p learn.Problem, s learn.Settings) (*learn.Result,
 	return r, err
 }
 
-// gradientShares returns what part of a gradient over whole networks the visit of each
-// block is, where all are cut into as many: learn counts it so, but tells at the end of
-// a run only. An edge between two blocks is computed in both, so that together they are
-// more than one.
+// gradientShares returns what part of a gradient over whole networks the visit of each block is, where all are cut into
+// as many: learn counts it so, but tells at the end of a run only. An edge between two blocks is computed in both, so
+// that together they are more than one.
 func gradientShares(parts ...*partition.Partition) []float64 {
 	shares := make([]float64, len(parts[0].Blocks))
 	whole := 0

@@ -23,9 +23,8 @@ const (
 // baAttached is how many edges each new node of a Barabási–Albert graph brings.
 const baAttached = 2
 
-// Problem describes one synthetic learning problem of the paper
-// (docs/explanation/equations.md, section 9). What the paper leaves open is a field; zero
-// fields take the choice of the study, which lab/README.md gives reasons for.
+// Problem describes one synthetic learning problem of the paper (docs/explanation/equations.md, section 9). What the
+// paper leaves open is a field; zero fields take the choice of the study, which lab/README.md gives reasons for.
 type Problem struct {
 	Kind string `json:"kind"`
 	Size int    `json:"size"`
@@ -75,8 +74,7 @@ type bench struct {
 	problem learn.Problem // its Model has zero weights: where every run starts
 	in      *crf.Instance
 	nodes   int
-	// threads is how many runs may be made at the same time where time does not
-	// count.
+	// threads is how many runs may be made at the same time where time does not count.
 	threads int
 }
 
@@ -163,8 +161,7 @@ func tiles(in *crf.Instance, rows, cols int) (*partition.Partition, error) {
 	return partition.FromAssignment(in.Graph, partition.Tiles(in.Rows, in.Cols, rows, cols), rows*cols)
 }
 
-// tileShape returns rows and columns whose product is n, as nearly square as n
-// allows.
+// tileShape returns rows and columns whose product is n, as nearly square as n allows.
 func tileShape(n int) (rows, cols int) {
 	for rows = 1; (rows+1)*(rows+1) <= n; rows++ {
 	}

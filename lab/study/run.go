@@ -18,9 +18,8 @@ import (
 // partFolder is where measured parts are kept in the output folder; it marks a folder as one of ours.
 const partFolder = "parts"
 
-// OpenFolder makes an output folder, or goes on with one that an earlier run made, and keeps other
-// processes out of it until it is closed. A folder that holds anything else is refused with a
-// *runfolder.NotEmptyError.
+// OpenFolder makes an output folder, or goes on with one that an earlier run made, and keeps other processes out of it
+// until it is closed. A folder that holds anything else is refused with a *runfolder.NotEmptyError.
 func OpenFolder(dir string) (*runfolder.Run, error) {
 	folder, err := runfolder.Create(dir)
 	var taken *runfolder.NotEmptyError

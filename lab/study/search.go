@@ -50,10 +50,9 @@ func startStep(m Method, nodes int) int {
 	return coarse * int(math.Round(math.Log2(step)))
 }
 
-// leastCost looks for the step of the grid with the least cost, in the same way for every method: on
-// powers of two up and down from a start, as long as it gets better, then at the two half powers
-// beside the best. A cost that is not below most is that of a step that does not get there. It
-// returns a step of 0 where none does.
+// leastCost looks for the step of the grid with the least cost, in the same way for every method: on powers of two up
+// and down from a start, as long as it gets better, then at the two half powers beside the best. A cost that is not
+// below most is that of a step that does not get there. It returns a step of 0 where none does.
 func leastCost(start int, most float64, costOf func(step, least float64) (cost float64, err error)) (float64, error) {
 	best, least := math.MinInt, most
 	tried := map[int]bool{}
@@ -91,9 +90,8 @@ func leastCost(start int, most float64, costOf func(step, least float64) (cost f
 	return stepOf(best), failed
 }
 
-// bestStep looks for the fixed step with which a method gets within a distance of the optimum with
-// the least work. Work, unlike time, does not depend on what else the machine does, so that searches
-// may run side by side.
+// bestStep looks for the fixed step with which a method gets within a distance of the optimum with the least work.
+// Work, unlike time, does not depend on what else the machine does, so that searches may run side by side.
 func (b *bench) bestStep(ctx context.Context, m Method, start int, star []float64, distance float64) (*Search, error) {
 	s := &Search{Method: m.Name}
 	var err error

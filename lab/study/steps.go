@@ -258,8 +258,7 @@ func proofsTable(all []*Contest) report.Table {
 	return t
 }
 
-// meansFigure draws geometric means of the effort to all distances that a method
-// reaches on every problem of a part.
+// meansFigure draws geometric means of the effort to all distances that a method reaches on every problem of a part.
 func meansFigure(all []*Contest, ill bool, x axis) Figure {
 	part, file, words := conditioned(all, ill), "well-"+x.file, "well-conditioned features"
 	if ill {

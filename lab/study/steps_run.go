@@ -17,21 +17,18 @@ const (
 )
 
 const (
-	// stepsWork bounds every run, in message passes plus those that gradients are
-	// worth.
+	// stepsWork bounds every run, in message passes plus those that gradients are worth.
 	stepsWork = 30000
 	// stepsDistance is the smallest distance that is asked for.
 	stepsDistance = 1e-6
-	// claimTolerance is the gradient norm, relative to the first, that automatic steps
-	// have to reach and to prove.
+	// claimTolerance is the gradient norm, relative to the first, that automatic steps have to reach and to prove.
 	claimTolerance = 1e-6
 	// blockSweeps is learn's default number of sweeps per visit of a block.
 	blockSweeps = 2
 )
 
-// lbfgsTolerances are the residuals of the inference behind L-BFGS that are tried:
-// a rough one costs less per evaluation, but the line search compares objectives.
-// At each distance the fastest counts.
+// lbfgsTolerances are the residuals of the inference behind L-BFGS that are tried: a rough one costs less per
+// evaluation, but the line search compares objectives. At each distance the fastest counts.
 var lbfgsTolerances = []float64{1e-4, lbfgsTolerance, 1e-10}
 
 // contestants are the methods of the suite. Fixed steps are tuned to each problem.
@@ -63,8 +60,7 @@ type Contest struct {
 	Proofs       []Proof   `json:"proofs"`
 }
 
-// Proof is a run with automatic steps as a user makes it, from cold start to a
-// claim of convergence.
+// Proof is a run with automatic steps as a user makes it, from cold start to a claim of convergence.
 type Proof struct {
 	Name        string  `json:"name"`
 	Status      string  `json:"status"`
@@ -156,12 +152,10 @@ func (b *bench) prove(ctx context.Context, m Method, star []float64) (Proof, err
 	return p, err
 }
 
-// exactCalls bounds how often an exact evaluation is gone on with: each time it makes
-// up to a thousand sweeps.
+// exactCalls bounds how often an exact evaluation is gone on with: each time it makes up to a thousand sweeps.
 const exactCalls = 20
 
-// exactNorm returns the norm of the gradient by inference that knows nothing of a
-// run.
+// exactNorm returns the norm of the gradient by inference that knows nothing of a run.
 func (b *bench) exactNorm(weights []float64) (float64, error) {
 	e, err := learn.NewEvaluator(b.problem, 1)
 	if err != nil {

@@ -36,9 +36,8 @@ type suiteCase struct {
 	untied                   bool
 }
 
-// suiteCases vary, one or two at a time, what data and users may bring: the graph,
-// the counting numbers, the number of states and blocks, the regulariser, untied
-// weights and the scales and correlations of features.
+// suiteCases vary, one or two at a time, what data and users may bring: the graph, the counting numbers, the number of
+// states and blocks, the regulariser, untied weights and the scales and correlations of features.
 var suiteCases = []suiteCase{
 	{counting: "trw"},
 	{counting: "convex"},

@@ -9,8 +9,7 @@ import (
 // paperIterations are those of the paper's table 1.
 var paperIterations = map[string]int{nameBBPL: 601, nameInner: 163, nameFull: 21}
 
-// table1 is how many iterations each method makes on images in the same time: the comparison of figure
-// 5, counted.
+// table1 is how many iterations each method makes on images in the same time: the comparison of figure 5, counted.
 func table1() *Study {
 	return imageStudy(
 		"table1", "Iterations on images in the same time",

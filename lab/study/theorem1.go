@@ -44,9 +44,8 @@ type Following struct {
 	// the points on the way to θ* where it was measured.
 	Beta float64 `json:"beta"`
 	Eta  float64 `json:"eta"`
-	// Practical is followed with a step that works in practice, Bound with the
-	// theorem's largest for a contraction that its own iterations keep to, if there is
-	// one.
+	// Practical is followed with a step that works in practice, Bound with the theorem's largest for a contraction that
+	// its own iterations keep to, if there is one.
 	Practical Course `json:"practical"`
 	Bound     Course `json:"bound"`
 }
@@ -60,9 +59,8 @@ type Course struct {
 	Gamma float64 `json:"gamma"`
 	// Delta is the theorem's decrease of P in a step, βα/2.
 	Delta float64 `json:"delta"`
-	// Measured counts the iterations with a contraction to measure, and Failed those
-	// of them with c ≤ 0, where Assumption 1 does not hold for any c. Lowest and
-	// Median are of the contractions.
+	// Measured counts the iterations with a contraction to measure, and Failed those of them with c ≤ 0, where Assumption
+	// 1 does not hold for any c. Lowest and Median are of the contractions.
 	Measured int     `json:"measured"`
 	Failed   int     `json:"failed"`
 	Lowest   float64 `json:"lowest_c"`
@@ -206,11 +204,10 @@ func (p theoremPlan) measure(ctx context.Context) (*Following, error) {
 // boundTries is how often a contraction is tried for the theorem's step.
 const boundTries = 4
 
-// followBound looks for a contraction that the iterations at its own step keep to:
-// smaller steps leave older beliefs less behind. The first try is the median of the
-// practical course, each further one the lowest of the course before. Where a block
-// update does not contract at all there is no step of the theorem, and the last
-// course shows what happens all the same.
+// followBound looks for a contraction that the iterations at its own step keep to: smaller steps leave older beliefs
+// less behind. The first try is the median of the practical course, each further one the lowest of the course before.
+// Where a block update does not contract at all there is no step of the theorem, and the last course shows what happens
+// all the same.
 func (x *Following) followBound(ctx context.Context, problem learn.Problem, star []float64) error {
 	c := x.Practical.Median
 	for range boundTries {
@@ -263,8 +260,7 @@ func (x *Following) follow(ctx context.Context, c *Course, problem learn.Problem
 	return nil
 }
 
-// settled is ‖θ−θ*‖, relative to the start, below which rounding and the accuracy of
-// θ* are all that is left to see.
+// settled is ‖θ−θ*‖, relative to the start, below which rounding and the accuracy of θ* are all that is left to see.
 const settled = 1e-8
 
 // sumUp measures a course's moments.

@@ -103,6 +103,15 @@ def test_network(tmp_path: Path) -> None:
     assert losses["truncated, from there"] < losses["network, then CRF"]
 
 
+def test_messages(tmp_path: Path) -> None:
+    """From predicted messages belief propagation ends where it ends from nothing; weak couplings need fewer sweeps."""
+    weak, strong = output("messages.py", tmp_path).split("couplings of ")[1:]
+    sweeps = [[int(n) for n in re.findall(r"\d+", line)] for line in re.findall(r"^from .*", weak, re.M)]
+    assert len(sweeps) == 2 and all(there <= here for here, there in zip(*sweeps)) and sweeps[1][0] < sweeps[0][0]
+    for text in (weak, strong):
+        assert number("beliefs differ by", text) < 1e-11 and number("bounds on log Z by", text) < 1e-13
+
+
 @pytest.mark.parametrize("options", ["", "--counting convex", "--counting near-bethe --blocks 4", "--loss hamming --epsilon 0.3"])
 def test_verify(options: str, tmp_path: Path, command: Callable[..., str]) -> None:
     """NumPy proves the suboptimality of a run, and any messages prove something true."""
@@ -182,6 +191,45 @@ def test_verify_sentences(tmp_path: Path, command: Callable[..., str]) -> None:
     np.savez(tmp_path / "data" / "c.npz", edges=[[0, 1], [1, 2], [0, 2]], labels=[0, 1, 3], node_features=x[:3], states=4, directed=1)
     command("train", "data", "--standardise=false", "--proof", "--counting", "bethe", "-o", "loop")
     assert not (tmp_path / "loop" / "proof.safetensors").exists()
+
+
+def torus(side: int) -> np.ndarray:
+    """Return the edges of a grid that is closed, to the right and then down."""
+    at = np.arange(side * side).reshape(side, side)
+    return np.concatenate([np.stack([at.ravel(), np.roll(at, -1, axis).ravel()], 1) for axis in (1, 0)])
+
+
+@pytest.mark.parametrize("counting", ["convex", "cover"])
+@pytest.mark.parametrize("name", ["torus", "two kinds", "complete", "repeated"])
+def test_lifted(name: str, counting: str, tmp_path: Path, command: Callable[..., str]) -> None:
+    """A network of classes has the objective and the optimum of all nodes."""
+    rng, at, ones = np.random.default_rng(1), np.arange(36), np.ones((36, 1))
+    loop, y = np.array([(0, 1), (1, 2), (2, 3), (3, 4), (4, 0), (1, 4)]), np.array([0, 1, 2, 1, 0])
+    x, f = rng.normal(size=(5, 2)), rng.normal(size=(6, 2))
+    data, classes = {
+        "torus": ([(torus(6), at % 6 % 3, ones, None)], 3),
+        "two kinds": ([(torus(6), at % 2, np.stack([at % 2, at // 6 % 2], 1), np.repeat(np.eye(2), 36, 0))], 4),
+        "complete": ([(np.argwhere(np.tri(8, k=-1)), np.arange(8) // 3 % 2, ones[:8], None)], 2),
+        "repeated": ([(loop, y, x, f)] * 3 + [(loop, np.roll(y, 1), x, f)], 10),
+    }[name]
+    (tmp_path / "data").mkdir()
+    for i, (edges, labels, node, edge) in enumerate(data):
+        arrays = {"edges": edges, "labels": labels, "node_features": node, "states": 3, "directed": int(edge is not None)}
+        np.savez(tmp_path / "data" / f"{i}.npz", edge_features=np.ones((len(edges), 1)) if edge is None else edge, **arrays)
+    script = runpy.run_path(str(EXAMPLES / "lifted.py"))
+    assert script["main"](tmp_path / "data", tmp_path / "out", counting) == classes
+    options = "--standardise=false --l2 0.3 --rtol 1e-12 --gap 1e-12 --json".split()
+    whole = json.loads(command("train", "data", "--counting", counting, "-o", "whole", *options))
+    small = json.loads(command("train", "out/data.npz", "--init", "out/model.safetensors", "-o", "small", *options))
+    assert whole["status"] == small["status"] == "converged"
+    assert small["objective"] == pytest.approx(whole["objective"], rel=1e-12)
+    tensors = runpy.run_path(str(EXAMPLES / "verify.py"))["tensors"]
+    weights = [tensors(tmp_path / run / "model.safetensors")[0] for run in ("whole", "small")]
+    for kind in ("node.node", "edge.edge"):
+        assert np.allclose(weights[1][kind], weights[0][kind], rtol=0, atol=1e-10)
+    assert abs(weights[0]["edge.edge"]).max() > 0.1
+    told = json.loads(command("eval", "data", "-m", "whole", "-m", "small", "--counting", counting, "--json"))["models"]
+    assert told[1]["log_loss"] == pytest.approx(told[0]["log_loss"], rel=1e-9)
 
 
 @pytest.mark.parametrize("more", [{}, {"train_mask": np.arange(6) < 3}])
