@@ -177,9 +177,7 @@ func TestDoorErrors(t *testing.T) {
 		t.Errorf("error %v, want that of the context", err)
 	}
 	numbers := must(blockbp.NewData(blockbp.Graph{Nodes: [][]float64{{1}, {2}, {3}}, Labels: []string{"10", "9", "x"}}))
-	if m := must(blockbp.Train(ctx, numbers, blockbp.Options{})); !slices.Equal(m.States(), []string{"9", "10", "x"}) {
-		t.Errorf("states %v", m.States())
-	}
+	oracle.Equal(t, must(blockbp.Train(ctx, numbers, blockbp.Options{})).States(), []string{"9", "10", "x"}, "states")
 }
 
 // TestSplits: labels of all splits are learned from only with a word; those of one are

@@ -203,9 +203,7 @@ func TestInputsAreBounded(t *testing.T) {
 			return err
 		}
 		for _, call := range calls.FindAllString(string(text), -1) {
-			if opensItself[name] != call {
-				t.Errorf("%s calls %s: read through internal/fileio, which has bounds", name, call)
-			}
+			oracle.Equal(t, opensItself[name], call, "%s calls %s: read through internal/fileio, which has bounds", name, call)
 		}
 		return nil
 	}))
