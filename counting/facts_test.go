@@ -14,7 +14,7 @@ import (
 
 // treeReweightedCounts are the counting numbers of edge appearances μ, without
 // any facts claimed.
-func treeReweightedCounts(t fataler, g *graph.Graph, mu []float64) *Numbers {
+func treeReweightedCounts(t oracle.TB, g *graph.Graph, mu []float64) *Numbers {
 	t.Helper()
 	node := constants(g.NumNodes(), 1)
 	for e, x := range mu {
@@ -54,9 +54,7 @@ func TestProveKnownCases(t *testing.T) {
 		{"small entropies", triangle, legal(New("", triangle, constants(3, 0.1), constants(3, 0.1))), Facts{Convex: true, Dual: true, Certified: true, Bound: None}},
 	} {
 		test.c.Prove(test.g)
-		if test.c.Facts != test.want {
-			t.Errorf("%s: %+v, want %+v", test.name, test.c.Facts, test.want)
-		}
+		oracle.Equal(t, test.c.Facts, test.want, "%s", test.name)
 	}
 }
 
@@ -78,13 +76,9 @@ func TestLargeNumbersHideNothing(t *testing.T) {
 				legal(New("", g, []float64{s, s, s, large, 1, 1}, []float64{e, e, e, 1})),
 				legal(New("", g, []float64{s, s, s, 1, 1, 1}, []float64{e, e, e, large})),
 			} {
-				if c.Facts != (Facts{Bound: None}) {
-					t.Errorf("%+v is claimed before it is proved", c.Facts)
-				}
+				oracle.Equal(t, c.Facts, Facts{Bound: None}, "claims before a proof")
 				c.Prove(g)
-				if c.Facts != test.want {
-					t.Errorf("triangle %v, large number %g (%d): %+v, want %+v", test.triangle, large, i, c.Facts, test.want)
-				}
+				oracle.Equal(t, c.Facts, test.want, "triangle %v, large number %g (%d)", test.triangle, large, i)
 			}
 		}
 	}
@@ -182,9 +176,7 @@ func TestConvexByAllSets(t *testing.T) {
 			}
 			concave = concave && slack >= 0
 		})
-		if c.Facts.Convex != concave {
-			t.Fatalf("%+v with c_s = %v and c_uv = %v, concave: %v", c.Facts, c.Node, c.Edge, concave)
-		}
+		oracle.MustEqual(t, c.Facts.Convex, concave, "%+v with c_s = %v and c_uv = %v: concave", c.Facts, c.Node, c.Edge)
 	})
 }
 
