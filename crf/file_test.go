@@ -12,8 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/safetensors"
 )
@@ -52,15 +50,9 @@ func TestModelFileRoundTrip(t *testing.T) {
 	path := saved(t, m, meta)
 	got, gotMeta, err := Load(path)
 	oracle.OK(t, err)
-	if diff := cmp.Diff(m.Schema, got.Schema); diff != "" {
-		t.Error(diff)
-	}
-	if !slices.Equal(m.Weights, got.Weights) {
-		t.Errorf("weights are %v, want %v", got.Weights, m.Weights)
-	}
-	if !maps.Equal(meta, gotMeta) {
-		t.Errorf("metadata are %v, want %v", gotMeta, meta)
-	}
+	oracle.Equal(t, got.Schema, m.Schema, "schema")
+	oracle.Equal(t, got.Weights, m.Weights, "weights")
+	oracle.Equal(t, gotMeta, meta, "metadata")
 	first, _ := os.ReadFile(path)
 	second, _ := os.ReadFile(saved(t, got, gotMeta))
 	if len(first) == 0 || string(first) != string(second) {
@@ -114,13 +106,9 @@ func TestModelFileLayout(t *testing.T) {
 		{at("edge.part of", 1, 0, 2), "edge.part of[states tree, 0, feature 2]"},
 		{at("edge.beside", 1, 0, 1, 0), "edge.beside 1[states 0, 1, feature 0]"},
 	} {
-		if want := weight(c.name); c.got != want {
-			t.Errorf("%s is %v in the file, want %v", c.name, c.got, want)
-		}
+		oracle.Equal(t, c.got, weight(c.name), "%s", c.name)
 	}
-	if got, want := header["node.silent"].Shape, []int{5, 0}; !slices.Equal(got, want) {
-		t.Errorf("node.silent has shape %v, want %v", got, want)
-	}
+	oracle.Equal(t, header["node.silent"].Shape, []int{5, 0}, "node.silent has shape")
 }
 
 func TestModelFileRefusesNonFinite(t *testing.T) {
@@ -261,9 +249,7 @@ func TestSymmetrise(t *testing.T) {
 	oracle.OK(t, m.CheckSymmetry())
 	directed := m.Layout.Edge[2]
 	for i := directed.At; i < directed.At+directed.Len; i++ {
-		if m.Weights[i] != float64(i*i%17) {
-			t.Errorf("weight %d of the directed type changed to %v", i, m.Weights[i])
-		}
+		oracle.Equal(t, m.Weights[i], float64(i*i%17), "weight %d of the directed type changed to", i)
 	}
 	tied := m.Layout.Edge[0]
 	x, y := tied.At+9+0*3+2, tied.At+9+2*3+0 // second feature, states 0, 2 and 2, 0

@@ -127,9 +127,7 @@ func TestWeightName(t *testing.T) {
 		len(m.Weights):          "weight 40",
 		m.Layout.Edge[0].At + 8: "edge.part of[states tree, 0, feature 1]",
 	} {
-		if got := m.WeightName(i); got != want {
-			t.Errorf("weight %d is %q, want %q", i, got, want)
-		}
+		oracle.Equal(t, m.WeightName(i), want, "weight %d", i)
 	}
 }
 
@@ -222,9 +220,7 @@ func TestPickSparse(t *testing.T) {
 			x, y := make([]float64, 3), make([]float64, 3)
 			some.Row(x, i)
 			whole.Row(y, r)
-			if !slices.Equal(x, y) {
-				t.Errorf("row %v, want %v", x, y)
-			}
+			oracle.Equal(t, x, y, "row")
 		}
 	}
 }
