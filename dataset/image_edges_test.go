@@ -14,8 +14,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
@@ -129,21 +127,16 @@ func TestContrastEdges(t *testing.T) {
 					}
 				}
 			}
-			if n := ground.Tables(in.EdgeFeatures(0)); n != len(ways)*len(set.Recipe.Edges.Colour[0].Values) {
-				t.Errorf("%d tables", n)
-			}
+			oracle.Equal(t, ground.Tables(in.EdgeFeatures(0)), len(ways)*len(set.Recipe.Edges.Colour[0].Values), "tables")
 		}
 		// The recipe is the same when it is read again, and a picture has the same features alone as among others.
 		again := oracle.Must(ParseRecipe(set.Recipe.String()))(t)
-		if diff := cmp.Diff(&set.Recipe, again); diff != "" {
-			t.Error(diff)
-		}
+		oracle.Equal(t, *again, set.Recipe, "recipe")
 		only := writeFiles(t, files)
 		one := mustOpen(t, only, Options{Schema: &set.Schema, Recipe: again, List: writeList(t, "p1\n"), NoLabels: true})
 		for e := range one.Instances[0].Graph.NumEdges() {
-			if !slices.Equal(row(one.Instances[0].EdgeFeatures(0), e), row(set.Instances[1].EdgeFeatures(0), e)) {
-				t.Fatalf("edge %d of the same picture has other features", e)
-			}
+			oracle.MustEqual(t, row(one.Instances[0].EdgeFeatures(0), e), row(set.Instances[1].EdgeFeatures(0), e),
+				"features of edge %d of the same picture", e)
 		}
 	}
 }
