@@ -450,8 +450,7 @@ func TestSameWords(t *testing.T) {
 		{"gap 1.5e-4,", "gap 1.5e-3,", false},
 		{"…", "", true},
 	} {
-		if got := sameWords(strings.Fields(c.shown), strings.Fields(c.printed)); got != c.want {
-			t.Errorf("%q shown for %q printed: %v, want %v", c.shown, c.printed, got, c.want)
-		}
+		oracle.Equal(t, sameWords(strings.Fields(c.shown), strings.Fields(c.printed)), c.want,
+			"%q shown for %q printed", c.shown, c.printed)
 	}
 }
