@@ -32,9 +32,7 @@ func TestEnginesAgreeOnTrees(t *testing.T) {
 			}
 			for s, marginal := range r.Marginals {
 				for i, x := range marginal {
-					if !(math.Abs(x-want.Marginals[s][i]) <= 1e-10) {
-						t.Fatalf("%s: P(x_%d = %d) is %v, elimination gives %v", counts.Name, s, i, x, want.Marginals[s][i])
-					}
+					oracle.MustNear(t, x, want.Marginals[s][i], 1e-10, "%s: P(x_%d = %d)", counts.Name, s, i)
 				}
 			}
 		}

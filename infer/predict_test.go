@@ -77,9 +77,7 @@ func TestPredict(t *testing.T) {
 	}
 	// Everything is clamped: nothing is inferred.
 	in := all[1]
-	if b := must(p.Predict(context.Background(), in, []int32{1, 2})); !slices.Equal(b.Node, []float64{0, 1, 0, 0, 1}) {
-		t.Errorf("all clamped: %v", b.Node)
-	}
+	oracle.Equal(t, must(p.Predict(context.Background(), in, []int32{1, 2})).Node, []float64{0, 1, 0, 0, 1}, "all clamped")
 }
 
 // predictedRight holds a prediction against enumeration, with a third of the nodes clamped or none.
@@ -135,9 +133,7 @@ func TestPredictJoint(t *testing.T) {
 			conditioned := must(ground.Condition(model, in).Network().Condition(evidence))
 			left, score := oracle.NetworkMax(conditioned.Network)
 			for s, want := range conditioned.States(left) {
-				if b.Labels[s] != int32(want) {
-					t.Errorf("instance %d, held %v: node %d is in state %d, want %d", i, hold, s, b.Labels[s], want)
-				}
+				oracle.Equal(t, b.Labels[s], int32(want), "instance %d, held %v: state of node %d", i, hold, s)
 			}
 			if !b.Joint.Optimal || math.Abs(b.Joint.Energy+score) > 1e-10 || alone.Joint != nil || !slices.Equal(alone.Node, b.Node) {
 				t.Errorf("instance %d, held %v: %+v, want energy %v", i, hold, b.Joint, -score)
@@ -164,9 +160,7 @@ func TestPredictorInTurn(t *testing.T) {
 		c.Model, c.Limits.MaxSweeps = model, 3
 		kept.Counting, kept.Limits, kept.Truncated = c.Counting, c.Limits, c.Truncated
 		got, want := must(kept.Predict(t.Context(), in, nil)), must(c.Predict(t.Context(), in, nil))
-		if !slices.Equal(got.Node, want.Node) {
-			t.Errorf("%d: beliefs are not those of a new predictor", i)
-		}
+		oracle.Equal(t, got.Node, want.Node, "%d: beliefs are not those of a new predictor", i)
 	}
 }
 
@@ -215,9 +209,7 @@ func TestScore(t *testing.T) {
 	s.Add(b, truth, []bool{true, true, true, true, true, true, false})
 	// truth 0: predicted 0, 1, 0; truth 1: predicted 1, 2.
 	for i, want := range [][]int64{{2, 1, 0}, {0, 1, 1}, {0, 0, 0}} {
-		if !slices.Equal(s.Confusion[i], want) {
-			t.Errorf("confusion of class %d is %v, want %v", i, s.Confusion[i], want)
-		}
+		oracle.Equal(t, s.Confusion[i], want, "confusion of class %d", i)
 	}
 	nan, bins := math.NaN(), s.Calibration()
 	measure := func(of func(ClassScore) float64) (values []float64) {

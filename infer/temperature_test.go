@@ -38,9 +38,8 @@ func TestTemperature(t *testing.T) {
 					sum += math.Pow(b, power)
 				}
 				for x, b := range want.Of(s) {
-					if math.Abs(got.Of(s)[x]-math.Pow(b, power)/sum) > 1e-12 {
-						t.Errorf("temperature %v, instance %d, node %d: %v of %v", temperature, i, s, got.Of(s), want.Of(s))
-					}
+					oracle.Near(t, got.Of(s)[x], math.Pow(b, power)/sum, 1e-12,
+						"temperature %v, instance %d, node %d", temperature, i, s)
 				}
 			}
 		}
