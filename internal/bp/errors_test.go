@@ -117,8 +117,6 @@ func TestNoAllocations(t *testing.T) {
 			}
 		}
 		visit()
-		if allocations := testing.AllocsPerRun(5, visit); allocations != 0 {
-			t.Errorf("%s: %v allocations per visit of all blocks, want 0", name, allocations)
-		}
+		oracle.Equal(t, testing.AllocsPerRun(5, visit), 0, "%s: allocations per visit of all blocks", name)
 	}
 }

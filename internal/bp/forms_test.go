@@ -42,7 +42,7 @@ func (r *inference) tables() int {
 }
 
 // compareRuns fails where two inferences differ in messages, beliefs or values.
-func compareRuns(t fataler, name string, a, b *inference, tolerance float64) {
+func compareRuns(t oracle.TB, name string, a, b *inference, tolerance float64) {
 	t.Helper()
 	for i, x := range a.state.LogMessage {
 		// Far below the largest entry only the belief counts, and it is compared.
@@ -152,15 +152,11 @@ func TestSharedTables(t *testing.T) {
 		if got := shared.tables(); test.tables >= 0 && got != test.tables || test.tables < 0 && (got <= 4 || got >= g.NumEdges()) {
 			t.Errorf("%s: %d tables were exponentiated, want %d", test.counting.Name, got, test.tables)
 		}
-		if own.tables() != g.NumEdges() {
-			t.Errorf("%s: %d tables of edges of their own", test.counting.Name, own.tables())
-		}
+		oracle.Equal(t, own.tables(), g.NumEdges(), "%s: tables of edges of their own", test.counting.Name)
 		if !slices.Equal(shared.state.LogMessage, own.state.LogMessage) || !slices.Equal(shared.state.LogBelief, own.state.LogBelief) {
 			t.Errorf("%s: shared tables give other bits", test.counting.Name)
 		}
-		if a, b := shared.values(t), own.values(t); a != b {
-			t.Errorf("%s: values %+v and %+v", test.counting.Name, a, b)
-		}
+		oracle.Equal(t, shared.values(t), own.values(t), "%s: values", test.counting.Name)
 		shared.check(t, math.Inf(1))
 	}
 }

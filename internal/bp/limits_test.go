@@ -57,8 +57,7 @@ func TestManyStates(t *testing.T) {
 			compareRuns(t, "many states", plain, logs, 1e-11)
 		}
 		block := legal(plain.load(0))
-		if n := testing.AllocsPerRun(3, func() { legal(plain.space.Sweep(plain.net, plain.state, block, 0)) }); n != 0 {
-			t.Errorf("%v allocations per sweep, want 0", n)
-		}
+		oracle.Equal(t, testing.AllocsPerRun(3, func() { legal(plain.space.Sweep(plain.net, plain.state, block, 0)) }), 0,
+			"allocations per sweep")
 	}
 }

@@ -30,7 +30,7 @@ func strained(rng *rand.Rand, g *graph.Graph, scale, zeros float64) *mrf.Pairwis
 }
 
 // randomBlocks cuts g into up to three blocks.
-func randomBlocks(t fataler, rng *rand.Rand, p *mrf.Pairwise, c *counting.Numbers) *inference {
+func randomBlocks(t oracle.TB, rng *rand.Rand, p *mrf.Pairwise, c *counting.Numbers) *inference {
 	t.Helper()
 	return newBlockInference(t, p, c, nil, randomPartition(rng, p.Graph, 1+rng.IntN(min(3, p.Graph.NumNodes()))))
 }

@@ -40,9 +40,7 @@ func TestExactOnTrees(t *testing.T) {
 				}
 				p := oracle.RandomPairwise(rng, g, randomCards(rng, g.NumNodes(), 1, 4), test.scale, test.zeros)
 				for _, c := range treeCountings(g) {
-					if c.Facts.Bound != counting.Exact {
-						t.Fatalf("seed %d, %s: bound %q on a forest", seed, c.Name, c.Facts.Bound)
-					}
+					oracle.MustEqual(t, c.Facts.Bound, counting.Exact, "seed %d, %s: bound on a forest", seed, c.Name)
 					compareWithOracle(t, fmt.Sprintf("seed %d, %s", seed, c.Name), p, c)
 				}
 			}
@@ -51,7 +49,7 @@ func TestExactOnTrees(t *testing.T) {
 }
 
 // forest adds lone nodes and a second tree, a chain of three, to a tree.
-func forest(t fataler, lone int, tree *graph.Graph) *graph.Graph {
+func forest(t oracle.TB, lone int, tree *graph.Graph) *graph.Graph {
 	t.Helper()
 	n := int32(tree.NumNodes())
 	u, v := tree.Ends()
@@ -64,7 +62,7 @@ func forest(t fataler, lone int, tree *graph.Graph) *graph.Graph {
 }
 
 // compareWithOracle runs a counting that is exact here.
-func compareWithOracle(t fataler, name string, p *mrf.Pairwise, c *counting.Numbers) {
+func compareWithOracle(t oracle.TB, name string, p *mrf.Pairwise, c *counting.Numbers) {
 	t.Helper()
 	r := newInference(t, p, c)
 	r.solve(t)
