@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestEvalLikelihood: what is said of the labels' likelihood, and that it can be
@@ -19,9 +21,7 @@ func TestEvalLikelihood(t *testing.T) {
 		t.Fatalf("%+v", e)
 	}
 	// bethe bounds nothing on a graph with loops.
-	if b := evaluate(t, data, "-m", dir, "--counting", "bethe")[0]; *b.Bound != "none" {
-		t.Errorf("bethe: %s", *b.Bound)
-	}
+	oracle.Equal(t, *evaluate(t, data, "-m", dir, "--counting", "bethe")[0].Bound, "none", "bethe")
 	if without := evaluate(t, data, "-m", dir, "--likelihood=false")[0]; without.NegativeLog != nil || without.Bound != nil || without.Accuracy != e.Accuracy {
 		t.Errorf("--likelihood=false: %+v", without)
 	}
@@ -63,9 +63,8 @@ func TestEvalOfLearned(t *testing.T) {
 	train(t, alike, "-o", in("run"))
 	for path, want := range map[string]bool{alike: true, opposed: false} {
 		o := mustRun(t, "eval", path, "-m", in("run"), "-o", filepath.Join(in("learned"), filepath.Base(path)))
-		if strings.Contains(o.stderr, "were learned from, so that these measures are too good") != want {
-			t.Errorf("%s: %s", o.command(), o.stderr)
-		}
+		oracle.Equal(t, strings.Contains(o.stderr, "were learned from, so that these measures are too good"), want,
+			"%s: it warns: %s", o.command(), o.stderr)
 	}
 	// With costs, that of labels is a measure.
 	if e := evaluate(t, opposed, "-m", in("run"), "--cost", "1=3")[0]; e.MeanCost == nil || !(*e.MeanCost > 0) {

@@ -58,9 +58,8 @@ func wantSameRun(t *testing.T, what, dir, never string) {
 		if os.IsNotExist(err) {
 			continue
 		}
-		if got := readFile(t, dir, name); got != string(want) {
-			t.Errorf("%s: %s differs from that of a run never interrupted", what, name)
-		}
+		oracle.Equal(t, readFile(t, dir, name), string(want),
+			"%s: %s differs from that of a run never interrupted", what, name)
 	}
 	got, want := metricsOf(t, dir), metricsOf(t, never)
 	if len(got) != len(want) {
@@ -362,9 +361,7 @@ func TestResumeLostMetrics(t *testing.T) {
 	limited(t, data, never, "40")
 	limited(t, data, begun, "20")
 	lines := strings.SplitAfter(readFile(t, begun, "metrics.jsonl"), "\n") // of iterations 0 to 20, and ""
-	if len(lines) != 22 {
-		t.Fatalf("%d lines of metrics", len(lines))
-	}
+	oracle.MustEqual(t, len(lines), 22, "lines of metrics")
 	join := func(parts ...[]string) (text string) {
 		for _, p := range parts {
 			text += strings.Join(p, "")
@@ -389,15 +386,10 @@ func TestResumeLostMetrics(t *testing.T) {
 			writeFile(t, file, c.text)
 		}
 		o := mustRun(t, "train", dir, "--resume", "--max-iter", "40", "-q")
-		if lost := name == "damaged" || name == "twice"; strings.Contains(o.stderr, "metrics.jsonl: ") != lost {
-			t.Errorf("%s: it says %q", name, o.stderr)
-		}
-		if readFile(t, dir, "model.safetensors") != readFile(t, never, "model.safetensors") {
-			t.Errorf("%s: the model is another one", name)
-		}
-		if got := strings.Count(readFile(t, dir, "metrics.jsonl"), "\n"); got != c.has {
-			t.Errorf("%s: %d records, want %d", name, got, c.has)
-		}
+		oracle.Equal(t, strings.Contains(o.stderr, "metrics.jsonl: "), name == "damaged" || name == "twice",
+			"%s: it tells of the metrics in %q", name, o.stderr)
+		oracle.Equal(t, readFile(t, dir, "model.safetensors"), readFile(t, never, "model.safetensors"), "%s: model", name)
+		oracle.Equal(t, strings.Count(readFile(t, dir, "metrics.jsonl"), "\n"), c.has, "%s: records", name)
 	}
 }
 
@@ -421,9 +413,8 @@ func TestResumeLostCheckpoint(t *testing.T) {
 	}
 	writeFile(t, filepath.Join(killed, "metrics.jsonl"), strings.SplitAfter(readFile(t, begun, "metrics.jsonl"), "\n")[0])
 	mustRun(t, "train", killed, "--resume", "-q").says(t, "from the beginning")
-	if readFile(t, killed, "model.safetensors") != readFile(t, begun, "model.safetensors") {
-		t.Error("the run that was begun again is another one")
-	}
+	oracle.Equal(t, readFile(t, killed, "model.safetensors"), readFile(t, begun, "model.safetensors"),
+		"the model of the run that was begun again")
 }
 
 // TestResumeLostData: a file of the data that is gone is named, whatever the reader of
