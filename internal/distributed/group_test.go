@@ -35,9 +35,7 @@ func TestEverything(t *testing.T) {
 			}
 		}
 	}
-	if len(hashes) != 1 {
-		t.Errorf("%d different results, want one", len(hashes))
-	}
+	oracle.Equal(t, len(hashes), 1, "how many different results")
 }
 
 // TestStall: the message says who waits in what and for whom.
@@ -54,11 +52,7 @@ func TestStall(t *testing.T) {
 	if err == nil {
 		t.Fatal("no error, though rank 2 never came")
 	}
-	for _, part := range []string{"rank 0 (process ", "ends the job: agree", "after 0.", "nothing came from rank 2 (process "} {
-		if !strings.Contains(err.Error(), part) {
-			t.Errorf("the error has no %q:\n%v", part, err)
-		}
-	}
+	oracle.WantError(t, err, "rank 0 (process ", "ends the job: agree", "after 0.", "nothing came from rank 2 (process ")
 	if strings.Contains(err.Error(), "from rank 1") {
 		t.Errorf("the error names rank 1, which came:\n%v", err)
 	}
@@ -323,9 +317,7 @@ func TestSubtreesAreFew(t *testing.T) {
 			nodes := appendSubtrees(nil, from, to, 64)
 			next := from
 			for _, n := range nodes {
-				if n.first != next {
-					t.Fatalf("subtrees of [%d, %d) are %v: %d is missing", from, to, nodes, next)
-				}
+				oracle.MustEqual(t, n.first, next, "subtrees of [%d, %d) are %v: next", from, to, nodes)
 				next += n.size
 			}
 			if next != to || len(nodes) > 10 {
