@@ -26,9 +26,7 @@ func solve(t *testing.T, n *mrf.Network) *exact.Answer {
 			}
 			sum += p
 		}
-		if math.Abs(sum-1) > 1e-12 {
-			t.Fatalf("marginal %d sums to %v", i, sum)
-		}
+		oracle.MustNear(t, sum, 1, 1e-12, "marginal %d sums to", i)
 	}
 	alone, err := plan.Run(context.Background(), false)
 	if err != nil || alone.LogZ != answer.LogZ {
@@ -40,26 +38,18 @@ func solve(t *testing.T, n *mrf.Network) *exact.Answer {
 // compareRows fails if two sets of marginals differ.
 func compareRows(t *testing.T, what string, got, want [][]float64, tolerance float64) {
 	t.Helper()
-	if len(got) != len(want) {
-		t.Fatalf("%d %s, want %d", len(got), what, len(want))
-	}
+	oracle.MustEqual(t, len(got), len(want), "how many %s", what)
 	for i := range want {
-		if len(got[i]) != len(want[i]) {
-			t.Fatalf("%s %d has %d entries, want %d", what, i, len(got[i]), len(want[i]))
-		}
+		oracle.MustEqual(t, len(got[i]), len(want[i]), "entries of %s %d", what, i)
 		for k := range want[i] {
-			if !(math.Abs(got[i][k]-want[i][k]) <= tolerance) {
-				t.Errorf("%s %d entry %d: got %v, want %v", what, i, k, got[i][k], want[i][k])
-			}
+			oracle.Near(t, got[i][k], want[i][k], tolerance, "%s %d entry %d", what, i, k)
 		}
 	}
 }
 
 func compareLogZ(t *testing.T, got, want, relative float64) {
 	t.Helper()
-	if !(math.Abs(got-want) <= relative*max(1, math.Abs(want))) {
-		t.Errorf("log Z = %.17g, want %.17g", got, want)
-	}
+	oracle.Near(t, got, want, relative*max(1, math.Abs(want)), "log Z")
 }
 
 func TestAgreesWithEnumeration(t *testing.T) {
