@@ -79,9 +79,7 @@ func TestMapsAreBounded(t *testing.T) {
 		}
 		defer m.Close()
 	}
-	if asked != 5 {
-		t.Errorf("%d files are read, want 5", asked)
-	}
+	oracle.Equal(t, asked, 5, "times that it asked")
 	if _, err := Map(path, "a file", func(int64) error { return errors.New("too large") }); err == nil {
 		t.Error("a file is read that may not be")
 	}

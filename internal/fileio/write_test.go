@@ -172,9 +172,7 @@ func TestTargetErrors(t *testing.T) {
 	path := filepath.Join(folder, "x.txt")
 	full := errors.New("disk full")
 	err := Target{Path: path}.Via(func(made string) error {
-		if filepath.Ext(made) != ".txt" {
-			t.Errorf("the file is made as %s", made)
-		}
+		oracle.Equal(t, filepath.Ext(made), ".txt", "extension of %s", made)
 		return &fs.PathError{Op: "write", Path: made, Err: full}
 	})
 	if !errors.Is(err, full) || !strings.HasPrefix(err.Error(), "write "+path+":") {
