@@ -121,9 +121,7 @@ func TestScatterIsTheAdjoint(t *testing.T) {
 		for i, g := range gradient {
 			back += g * w.model.Weights[i]
 		}
-		if math.Abs(back-product) > 1e-11*(1+math.Abs(product)) {
-			t.Fatalf("seed %d: ⟨θ, t⟩ = %.14g, ⟨θ̃, M t⟩ = %.14g", seed, product, back)
-		}
+		oracle.MustNear(t, back, product, 1e-11*(1+math.Abs(product)), "seed %d: ⟨θ̃, M t⟩, and ⟨θ, t⟩", seed)
 	}
 }
 
@@ -247,9 +245,7 @@ func TestWithoutEdges(t *testing.T) {
 			t.Errorf("edge type %d: %d rows of %d features, want 0 of %d", b, f.Rows(), f.Dim(), span.Features)
 		}
 	}
-	if again := alone.WithoutEdges(); again.Graph.NumEdges() != 0 {
-		t.Error("a second time there are edges")
-	}
+	oracle.Equal(t, alone.WithoutEdges().Graph.NumEdges(), 0, "edges without edges")
 }
 
 // TestNoAllocations: grounding and its adjoint reuse their scratch.
@@ -267,9 +263,7 @@ func TestNoAllocations(t *testing.T) {
 			adjoint.AddChange(gradient, w.model, w.in, Whole(w.in), nil, w.in.Samples()[0], 1)
 		}
 		visit()
-		if allocations := testing.AllocsPerRun(5, visit); allocations != 0 {
-			t.Errorf("seed %d: %v allocations, want 0", seed, allocations)
-		}
+		oracle.Equal(t, testing.AllocsPerRun(5, visit), 0, "seed %d: allocations", seed)
 	}
 }
 
@@ -339,13 +333,9 @@ func TestLogScore(t *testing.T) {
 		labels[s] = int32(x[s])
 	}
 	got, want := pot.LogScore(w.in, labels), network.Network().LogScore(x)
-	if math.Abs(got-want) > 1e-12*(1+math.Abs(want)) {
-		t.Errorf("score %v, want %v", got, want)
-	}
+	oracle.Near(t, got, want, 1e-12*(1+math.Abs(want)), "score")
 	for s := range labels {
 		labels[s] = crf.Unobserved
 	}
-	if got := pot.LogScore(w.in, labels); got != 0 {
-		t.Errorf("the score of no label is %v", got)
-	}
+	oracle.Equal(t, pot.LogScore(w.in, labels), 0, "the score of no label")
 }
