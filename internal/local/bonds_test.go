@@ -64,9 +64,7 @@ func TestBondsOfChain(t *testing.T) {
 		for _, e := range found {
 			kept = append(kept, [2]int32{us[e], vs[e]})
 		}
-		if !slices.Equal(kept, [][2]int32{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {5, 6}, {6, 7}}) {
-			t.Errorf("%+v: %v stay", c, kept)
-		}
+		oracle.Equal(t, kept, [][2]int32{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {5, 6}, {6, 7}}, "%+v: stay", c)
 	}
 }
 
@@ -185,8 +183,6 @@ func TestBondsMinimum(t *testing.T) {
 				}
 			}
 		}
-		if found, least := p.value(b.weights), p.value(w); math.Abs(found-least) > 1e-5 {
-			t.Errorf("λ %v: the path has %v, short steps %v", lambda, found, least)
-		}
+		oracle.Near(t, p.value(b.weights), p.value(w), 1e-5, "λ %v: the path", lambda)
 	}
 }
