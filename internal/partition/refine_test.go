@@ -25,9 +25,7 @@ func TestRefine(t *testing.T) {
 		after, again := slices.Clone(before), slices.Clone(before)
 		refine(g, after, blocks)
 		refine(g, again, blocks)
-		if !slices.Equal(after, again) {
-			t.Fatalf("two calls differ: %v, %v", after, again)
-		}
+		oracle.MustEqual(t, after, again, "two calls differ")
 		limit := int(mostWork * float64(n+2*g.NumEdges()) / float64(blocks))
 		was, is := make([]int, blocks), make([]int, blocks)
 		for s := range before {

@@ -48,9 +48,7 @@ func TestRestrict(t *testing.T) {
 				}
 				lo = got.Hi
 			}
-			if int(lo) != len(block.Edges) {
-				t.Fatalf("block %d has %d edges, %d of them in groups", b, len(block.Edges), lo)
-			}
+			oracle.MustEqual(t, int(lo), len(block.Edges), "block %d: edges in groups, of all", b)
 		}
 	})
 }
