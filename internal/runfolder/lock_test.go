@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -23,11 +22,7 @@ func wantInUse(t *testing.T, err error, parts ...string) {
 		t.Errorf("the error is %v, want that the folder is in use", err)
 		return
 	}
-	for _, part := range parts {
-		if !strings.Contains(err.Error(), part) {
-			t.Errorf("message %q does not mention %q", err, part)
-		}
-	}
+	oracle.WantError(t, err, parts...)
 }
 
 func TestLock(t *testing.T) {
@@ -118,9 +113,7 @@ func TestLockIsOfOne(t *testing.T) {
 					return
 				}
 				taken.Add(1)
-				if n := inside.Add(1); n != 1 {
-					t.Errorf("%d have the folder", n)
-				}
+				oracle.Equal(t, inside.Add(1), 1, "how many have the folder")
 				inside.Add(-1)
 				if err := run.Close(); err != nil {
 					t.Error(err)

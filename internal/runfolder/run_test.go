@@ -54,11 +54,7 @@ func TestCreate(t *testing.T) {
 	if !errors.As(err, &notEmpty) || notEmpty.Holds != "config.json" || notEmpty.Dir != dir {
 		t.Fatalf("Create of a full folder: %v", err)
 	}
-	for _, want := range []string{dir, "config.json", "another folder", "resume"} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("message %q does not mention %q", err, want)
-		}
-	}
+	oracle.WantError(t, err, dir, "config.json", "another folder", "resume")
 	if run, err := Open(dir); err != nil || run.Dir() != dir {
 		t.Errorf("Open: %v", err)
 	}
@@ -156,9 +152,7 @@ func TestWriteJSON(t *testing.T) {
 	oracle.OK(t, run.WriteJSON("result.json", in))
 	text := oracle.Must(os.ReadFile(run.Path("result.json")))(t)
 	want := "{\n  \"Value\": null,\n  \"Bound\": null,\n  \"Best\": 1e-300,\n  \"Name\": \"a<b\"\n}\n"
-	if string(text) != want {
-		t.Errorf("got %s want %s", text, want)
-	}
+	oracle.Equal(t, string(text), want, "the file")
 	var out result
 	oracle.OK(t, json.Unmarshal(text, &out))
 	if !math.IsNaN(float64(out.Value)) || !math.IsNaN(float64(out.Bound)) || out.Best != in.Best {
@@ -173,9 +167,7 @@ func TestCreateFree(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "run")
 	for _, want := range []string{name, name + "-2", name + "-3"} {
 		run := oracle.Must(CreateFree(name))(t)
-		if run.Dir() != want {
-			t.Errorf("the folder is %s, want %s", run.Dir(), want)
-		}
+		oracle.Equal(t, run.Dir(), want, "the folder")
 		oracle.OK(t, run.WriteJSON("a.json", 1))
 	}
 	if _, err := CreateFree(filepath.Join(name, "a.json", "run")); err == nil {
