@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // batchStates are the numbers of states that batches are tested with.
@@ -468,9 +470,7 @@ func TestExponentials(t *testing.T) {
 				}
 				done := with.exponentials(x, a)
 				check(what)
-				if done != wantDone {
-					t.Fatalf("%s: done: %v, want %v", what, done, wantDone)
-				}
+				oracle.MustEqual(t, done, wantDone, "%s: done", what)
 				compare(t, what, x, want, 1e-15, 0)
 			}
 		}
