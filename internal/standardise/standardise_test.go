@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/blockbp/blockbp/crf"
@@ -81,9 +80,7 @@ func TestMap(t *testing.T) {
 		scaled = append(scaled, oracle.Must(m.Instance(in, nil))(t))
 	}
 	for _, j := range []int{0, 2, 4} {
-		if !slices.Equal(columnOf(data, nodes, j), columnOf(scaled, nodes, j)) {
-			t.Errorf("node feature %d was changed", j)
-		}
+		oracle.Equal(t, columnOf(data, nodes, j), columnOf(scaled, nodes, j), "node feature %d", j)
 	}
 	for _, j := range []int{1, 3} {
 		if mean, deviation := moment(columnOf(scaled, nodes, j)); math.Abs(mean) > 1e-9 || math.Abs(deviation-1) > 1e-12 {
@@ -184,9 +181,7 @@ func TestSparse(t *testing.T) {
 func near(t *testing.T, what string, got, want []float64) {
 	t.Helper()
 	for i := range want {
-		if math.Abs(got[i]-want[i]) > 1e-6*(1+math.Abs(want[i])) {
-			t.Errorf("%s %d: %v, want %v", what, i, got[i], want[i])
-		}
+		oracle.Near(t, got[i], want[i], 1e-6*(1+math.Abs(want[i])), "%s %d", what, i)
 	}
 }
 
