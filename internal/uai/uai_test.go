@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -51,9 +50,7 @@ func TestRead(t *testing.T) {
 			{Scope: []int{0, 1}, LogTable: []float64{ln(0.128), ln(0.872), ln(0.920), ln(0.080)}},
 			{Scope: []int{1, 2}, LogTable: []float64{ln(0.210), ln(0.333), ln(0.457), ln(0.811), math.Inf(-1), ln(0.189)}},
 		}}
-		if difference := cmp.Diff(want, n); difference != "" {
-			t.Error(difference)
-		}
+		oracle.Equal(t, *n, *want, "network")
 	}
 }
 
@@ -227,9 +224,7 @@ func checkRoundTrip(t interface {
 		return
 	}
 	for f := range n.Factors {
-		if !slices.Equal(n.Factors[f].Scope, again.Factors[f].Scope) {
-			t.Errorf("scope of factor %d differs", f)
-		}
+		oracle.Equal(t, n.Factors[f].Scope, again.Factors[f].Scope, "scope of factor %d", f)
 		for i, want := range n.Factors[f].LogTable {
 			if got := again.Factors[f].LogTable[i]; got != want && !(math.Abs(got-want) <= 1e-15*(1+math.Abs(want))) {
 				t.Errorf("factor %d entry %d: %.17g came back as %.17g", f, i, want, got)
@@ -382,7 +377,5 @@ func TestWriteResults(t *testing.T) {
 		}
 	}
 	want := "PR\n5\nPR\n-inf\nMAR\n2 2 0.25 0.75 1 1\nMAR\n0\nMPE\n2 3 0\nMPE\n0\n"
-	if difference := cmp.Diff(want, out.String()); difference != "" {
-		t.Error(difference)
-	}
+	oracle.Equal(t, out.String(), want, "text")
 }
