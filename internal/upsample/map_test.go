@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // pictures are maps and pictures of which neither divides the other, smaller and larger maps,
@@ -47,13 +49,9 @@ func bilinear(of, over Size, pixel int) (weights []float64) {
 
 func near(t *testing.T, what string, got, want []float64, tolerance float64) {
 	t.Helper()
-	if len(got) != len(want) {
-		t.Fatalf("%s: %d numbers, want %d", what, len(got), len(want))
-	}
+	oracle.MustEqual(t, len(got), len(want), "%s: numbers", what)
 	for i := range got {
-		if !(math.Abs(got[i]-want[i]) <= tolerance*(1+math.Abs(want[i]))) {
-			t.Fatalf("%s: number %d is %v, want %v", what, i, got[i], want[i])
-		}
+		oracle.MustNear(t, got[i], want[i], tolerance*(1+math.Abs(want[i])), "%s: number %d", what, i)
 	}
 }
 
@@ -138,9 +136,7 @@ func TestPatch(t *testing.T) {
 			p.Add(rows)
 			var scratch []float32
 			for i, cell := range p.Cells {
-				if slices.Index(p.Cells, cell) != i {
-					t.Fatalf("%v: cell %d is there twice", c, cell)
-				}
+				oracle.MustEqual(t, slices.Index(p.Cells, cell), i, "%v: the place of cell %d", c, cell)
 				m.Read(row, []int32{cell}, &scratch)
 				for j, x := range row {
 					for k := range numbers {
