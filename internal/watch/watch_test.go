@@ -323,9 +323,7 @@ func TestRequests(t *testing.T) {
 
 // TestPageLoadsNothing: the page has all that it needs, and puts texts in as texts.
 func TestPageLoadsNothing(t *testing.T) {
-	if left := regexp.MustCompile(`/\* (page|uplot)\.(css|js) \*/`).FindString(page); left != "" {
-		t.Errorf("%s is still in the page", left)
-	}
+	oracle.Equal(t, regexp.MustCompile(`/\* (page|uplot)\.(css|js) \*/`).FindString(page), "", "what is still in the page")
 	if found := regexp.MustCompile(`(?i)<(link|script|img)[^>]*(src|href)="[^d"]|@import|innerHTML|insertAdjacentHTML|document\.write`).FindString(pageHTML + pageCSS + pageJS); found != "" {
 		t.Errorf("the page has %q", found)
 	}
