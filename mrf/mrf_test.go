@@ -215,7 +215,5 @@ func TestConditionedMarginals(t *testing.T) {
 	c := oracle.Must(n.Condition(map[int]int{1: 2}))(t)
 	got := c.Marginals([][]float64{{0.25, 0.75}, {0.5, 0.5}})
 	want := [][]float64{{0.25, 0.75}, {0, 0, 1}, {0.5, 0.5}}
-	if difference := cmp.Diff(want, got); difference != "" {
-		t.Error(difference)
-	}
+	oracle.Equal(t, got, want, "marginals")
 }
