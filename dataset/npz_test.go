@@ -320,10 +320,8 @@ func TestRecipeValidate(t *testing.T) {
 func TestNPZAgainstModel(t *testing.T) {
 	set := mustOpen(t, writeSet(t, `{"states": ["off", "on"]}`, triangle()), Options{})
 	model := modelOf(set)
-	recipe, err := ParseRecipe(set.Recipe.String())
-	if err != nil || !cmp.Equal(*recipe, set.Recipe) {
-		t.Fatalf("recipe is %+v after a round trip, want %+v (%v)", recipe, set.Recipe, err)
-	}
+	recipe := oracle.Must(ParseRecipe(set.Recipe.String()))(t)
+	oracle.MustEqual(t, *recipe, set.Recipe, "recipe after a round trip")
 	for name, c := range map[string]struct {
 		manifest string
 		data     Arrays

@@ -74,10 +74,8 @@ func TestSheets(t *testing.T) {
 func TestSheetsForModel(t *testing.T) {
 	trained := mustOpen(t, writeFiles(t, sheets(headedNodes, headedEdges)), Options{})
 	text := trained.Recipe.String()
-	recipe, err := ParseRecipe(text)
-	if err != nil || recipe.String() != text {
-		t.Fatalf("%v: %s is read as %s", err, text, recipe)
-	}
+	recipe := oracle.Must(ParseRecipe(text))(t)
+	oracle.MustEqual(t, recipe.String(), text, "recipe")
 	model := Options{Schema: &trained.Schema, Recipe: recipe}
 	set := mustOpen(t, writeFiles(t, sheets("town;more;AGE;id;label\nParis;1;-7,5;1,1;ok\nOslo;2;NaN;1.1;\n",
 		"target|source|amount\n1,1|1.1|\n")), model)

@@ -74,10 +74,8 @@ func TestTextAttributes(t *testing.T) {
 
 func TestTextForModel(t *testing.T) {
 	trained := mustOpen(t, writeFiles(t, map[string]string{"a.conll": someColumns}), Options{})
-	recipe, err := ParseRecipe(trained.Recipe.String())
-	if err != nil || !cmp.Equal(recipe.Text, trained.Recipe.Text) {
-		t.Fatalf("%v: recipe %s is read as %s", err, &trained.Recipe, recipe)
-	}
+	recipe := oracle.Must(ParseRecipe(trained.Recipe.String()))(t)
+	oracle.MustEqual(t, *recipe.Text, *trained.Recipe.Text, "recipe")
 	model := Options{Schema: &trained.Schema, Recipe: recipe, NoLabels: true}
 	set := mustOpen(t, writeFiles(t, map[string]string{"b.conll": "Bob NNP\nsees VBZ\n"}), model)
 	if got, want := namedRow(set, 0, 0), ones("shape=Xx", "column 2=NNP", "first", "after:word=sees", "after:shape=x", "after:column 2=VBZ", "bias"); !cmp.Equal(got, want) {

@@ -89,10 +89,8 @@ func TestTurns(t *testing.T) {
 			p := oracle.RandomPairwise(rng, g, randomCards(rng, g.NumNodes(), 2, most), 2, 0)
 			r := newInference(t, p, counting.Bethe(g))
 			r.sweep(t, r.blocks())
-			o, err := r.iterate(0, Limits{Tolerance: math.Inf(1), MaxSweeps: 9, Turns: true})
-			if err != nil || o.Sweeps != 2 {
-				t.Fatalf("%d sweeps, %v", o.Sweeps, err)
-			}
+			o := legal(r.iterate(0, Limits{Tolerance: math.Inf(1), MaxSweeps: 9, Turns: true}))
+			oracle.MustEqual(t, o.Sweeps, 2, "sweeps")
 			r.check(t, 1e-12)
 			if again := r.sweep(t, r.blocks()); !(again <= 1e-12) {
 				t.Errorf("%d states: another sweep changes messages by %g", most, again)

@@ -28,10 +28,8 @@ func solve(t *testing.T, n *mrf.Network) *exact.Answer {
 		}
 		oracle.MustNear(t, sum, 1, 1e-12, "marginal %d sums to", i)
 	}
-	alone, err := plan.Run(context.Background(), false)
-	if err != nil || alone.LogZ != answer.LogZ {
-		t.Fatalf("log Z alone is %v, %v; with marginals %v", alone.LogZ, err, answer.LogZ)
-	}
+	alone := oracle.Must(plan.Run(context.Background(), false))(t)
+	oracle.MustEqual(t, alone.LogZ, answer.LogZ, "log Z alone, and with marginals")
 	return answer
 }
 

@@ -73,10 +73,8 @@ func TestMapsAreBounded(t *testing.T) {
 	mostMaps = 0
 	asked := 0
 	for range 5 {
-		m, err := Map(path, "a file", func(int64) error { asked++; return nil })
-		if err != nil || string(m.Bytes()) != "bytes" {
-			t.Fatal(err)
-		}
+		m := oracle.Must(Map(path, "a file", func(int64) error { asked++; return nil }))(t)
+		oracle.MustEqual(t, string(m.Bytes()), "bytes", "file")
 		defer m.Close()
 	}
 	oracle.Equal(t, asked, 5, "times that it asked")

@@ -179,10 +179,8 @@ func wantError(t *testing.T, err error, kind Kind, part string) {
 // TestClassWeightsOfAnyName: an object of JSON has names that a list cannot have.
 func TestClassWeightsOfAnyName(t *testing.T) {
 	types := []crf.NodeType{{States: []string{"a,b", "c=d", "e"}}}
-	got, err := classWeights(&Options{ClassWeights: `{"c=d": 0.5, "a,b": 2}`}, types, nil)
-	if err != nil || !slices.Equal(got[0], []float64{2, 0.5, 1}) {
-		t.Errorf("weights %v, %v", got, err)
-	}
+	got := oracle.Must(classWeights(&Options{ClassWeights: `{"c=d": 0.5, "a,b": 2}`}, types, nil))(t)
+	oracle.Equal(t, got[0], []float64{2, 0.5, 1}, "weights")
 }
 
 // TestRestrict compares on one split of nodes and holds the labels of another.

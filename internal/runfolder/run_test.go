@@ -109,10 +109,8 @@ func TestWriteFile(t *testing.T) {
 	if !errors.Is(err, broken) || !strings.Contains(err.Error(), run.Path("plots/a.svg")) {
 		t.Errorf("failing fill: %v", err)
 	}
-	got, err := os.ReadFile(run.Path("plots/a.svg"))
-	if err != nil || string(got) != "new" {
-		t.Errorf("file holds %q, %v", got, err)
-	}
+	got := oracle.Must(os.ReadFile(run.Path("plots/a.svg")))(t)
+	oracle.Equal(t, string(got), "new", "file")
 	onlyFile(t, run.Path("plots"), "a.svg")
 	for _, name := range []string{"../outside", "/outside", ""} {
 		if err := run.WriteFile(name, func(io.Writer) error { return nil }); err == nil {

@@ -201,10 +201,7 @@ func TestCompetitionFiles(t *testing.T) {
 		if err := n.Validate(); err != nil {
 			t.Errorf("%s: %v", path, err)
 		}
-		evidence, err := uai.ReadEvidenceFile(path+".evid", n)
-		if err != nil || len(evidence) != 0 {
-			t.Errorf("%s: evidence is %v, %v, want none", path, evidence, err)
-		}
+		oracle.Equal(t, len(oracle.Must(uai.ReadEvidenceFile(path+".evid", n))(t)), 0, "%s: evidence", path)
 		checkRoundTrip(t, n)
 	}
 }
@@ -307,10 +304,7 @@ func (full) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
 func TestByteOrderMark(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "n.uai")
 	oracle.OK(t, os.WriteFile(path, []byte("\ufeffMARKOV\n1\n2\n1\n1 0\n2\n1 2\n"), 0o666))
-	n, err := uai.ReadFile(path)
-	if err != nil || len(n.Card) != 1 {
-		t.Errorf("%v, %v", n, err)
-	}
+	oracle.Equal(t, len(oracle.Must(uai.ReadFile(path))(t).Card), 1, "variables")
 }
 
 func TestReadEvidence(t *testing.T) {
