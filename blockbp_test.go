@@ -180,8 +180,7 @@ func TestDoorErrors(t *testing.T) {
 	oracle.Equal(t, must(blockbp.Train(ctx, numbers, blockbp.Options{})).States(), []string{"9", "10", "x"}, "states")
 }
 
-// TestSplits: labels of all splits are learned from only with a word; those of one are
-// held where another is compared.
+// TestSplits: labels of all splits are learned from only with a word; those of one are held where another is compared.
 func TestSplits(t *testing.T) {
 	oracle.Long(t)
 	ctx, folder := t.Context(), filepath.Join(t.TempDir(), "graph")
@@ -204,8 +203,7 @@ func TestSplits(t *testing.T) {
 	oracle.Fails(model.EvaluateSplit(ctx, few, "trian", "test"))(t, "trian")
 }
 
-// TestImagesWithoutLabels: new pictures are labelled, and a model of the best validation
-// tells its own scores.
+// TestImagesWithoutLabels: new pictures are labelled, and a model of the best validation tells its own scores.
 func TestImagesWithoutLabels(t *testing.T) {
 	oracle.Long(t)
 	ctx, folder := t.Context(), filepath.Join(t.TempDir(), "images")

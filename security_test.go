@@ -108,8 +108,7 @@ func reachesOfModules(t *testing.T) map[string][]string {
 	return found
 }
 
-// onEveryPlatform returns what go list says of all packages of the command, for every system that
-// has a release.
+// onEveryPlatform returns what go list says of all packages of the command, for every system that has a release.
 func onEveryPlatform(t *testing.T, arguments ...string) map[string]string {
 	t.Helper()
 	makefile := oracle.Must(os.ReadFile("Makefile"))(t)

@@ -12,8 +12,7 @@ import (
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
-// treeReweightedCounts are the counting numbers of edge appearances μ, without
-// any facts claimed.
+// treeReweightedCounts are the counting numbers of edge appearances μ, without any facts claimed.
 func treeReweightedCounts(t oracle.TB, g *graph.Graph, mu []float64) *Numbers {
 	t.Helper()
 	node := constants(g.NumNodes(), 1)
@@ -140,8 +139,7 @@ func drawCounting(t *rapid.T, g *graph.Graph) *Numbers {
 	return c
 }
 
-// eachSet calls visit with every non-empty set of nodes, as bits, and the edges
-// inside it.
+// eachSet calls visit with every non-empty set of nodes, as bits, and the edges inside it.
 func eachSet(g *graph.Graph, visit func(set uint, inside []int32)) {
 	for set := uint(1); set < 1<<g.NumNodes(); set++ {
 		var inside []int32
@@ -154,11 +152,9 @@ func eachSet(g *graph.Graph, visit func(set uint, inside []int32)) {
 	}
 }
 
-// TestConvexByAllSets: the free energy is concave exactly if no set S of nodes
-// has Σ_{s∈S} ρ_s < Σ_{E(S)} c_uv. Where one has, making its nodes copies of one
-// another, independent of the rest, gives curvature of the wrong sign: with
-// τ_s = (½,½), δ_s = ±1 and the edges of S on the diagonal it is
-// −4 (Σ ρ_s − Σ c_uv). Facts.Convex must say the same.
+// TestConvexByAllSets: the free energy is concave exactly if no set S of nodes has Σ_{s∈S} ρ_s < Σ_{E(S)} c_uv. Where
+// one has, making its nodes copies of one another, independent of the rest, gives curvature of the wrong sign: with τ_s
+// = (½,½), δ_s = ±1 and the edges of S on the diagonal it is −4 (Σ ρ_s − Σ c_uv). Facts.Convex must say the same.
 func TestConvexByAllSets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawGraph(t)

@@ -41,16 +41,14 @@ func TestCoverEnds(t *testing.T) {
 	}
 }
 
-// drawGraph returns a graph with up to most nodes, few or many edges, often
-// disconnected.
+// drawGraph returns a graph with up to most nodes, few or many edges, often disconnected.
 func drawForested(t *rapid.T, most int) *graph.Graph {
 	n := rapid.IntRange(1, most).Draw(t, "nodes")
 	p := rapid.SampledFrom([]float64{0.1, 0.3, 0.6, 1}).Draw(t, "probability")
 	return legal(gen.ErdosRenyi(n, p, source(rapid.Uint64().Draw(t, "graph seed"))))
 }
 
-// isSpanningForest reports whether the edges are acyclic and as many as a spanning
-// forest has.
+// isSpanningForest reports whether the edges are acyclic and as many as a spanning forest has.
 func isSpanningForest(g *graph.Graph, edges []int32) bool {
 	u, v := make([]int32, len(edges)), make([]int32, len(edges))
 	for i, e := range edges {

@@ -40,8 +40,7 @@ func TestParse(t *testing.T) {
 	oracle.Fails(Parse(t.Context(), "convx", 1))(t, "want convex, cover, trw, near-bethe, bethe")
 }
 
-// TestGiven: numbers given one by one serve every graph of their size, with what is
-// proved of it, and no other.
+// TestGiven: numbers given one by one serve every graph of their size, with what is proved of it, and no other.
 func TestGiven(t *testing.T) {
 	chain, other, ring := legal(gen.Chain(3)), legal(gen.Chain(3)), legal(gen.Complete(3))
 	f := Given("numbers", []float64{1, 1, 1}, []float64{0.5, 2})

@@ -16,8 +16,7 @@ import (
 	"github.com/blockbp/blockbp/internal/safetensors"
 )
 
-// fileModel has tied and untied types, mixed cardinalities and a type without
-// features; weight i is i + ½.
+// fileModel has tied and untied types, mixed cardinalities and a type without features; weight i is i + ½.
 func fileModel(t testing.TB) *Model {
 	t.Helper()
 	m := oracle.Must(NewModel(Schema{
@@ -60,8 +59,7 @@ func TestModelFileRoundTrip(t *testing.T) {
 	}
 }
 
-// A NumPy user reads [state, feature] from the bytes; this does the same without
-// the reader.
+// A NumPy user reads [state, feature] from the bytes; this does the same without the reader.
 func TestModelFileLayout(t *testing.T) {
 	m := fileModel(t)
 	raw := oracle.Must(os.ReadFile(saved(t, m, nil)))(t)
@@ -214,8 +212,7 @@ func readBytes(raw []byte) (*Model, map[string]string, error) {
 	return readFile(f)
 }
 
-// FuzzModelFile: what stands behind a wrong checksum is looked at too, so that fuzzing
-// comes to all of the reader.
+// FuzzModelFile: what stands behind a wrong checksum is looked at too, so that fuzzing comes to all of the reader.
 func FuzzModelFile(f *testing.F) {
 	for _, m := range smallModels() {
 		f.Add(must(os.ReadFile(saved(f, m, map[string]string{"counting": "trw"}))))
@@ -242,8 +239,7 @@ func symmetricModel() *Model {
 	return m
 }
 
-// TestSymmetrise: tables of symmetric types get the mean of both ways round, and no others
-// change.
+// TestSymmetrise: tables of symmetric types get the mean of both ways round, and no others change.
 func TestSymmetrise(t *testing.T) {
 	m := symmetricModel()
 	oracle.OK(t, m.CheckSymmetry())
@@ -262,8 +258,7 @@ func TestSymmetrise(t *testing.T) {
 	}
 }
 
-// TestSymmetricFile: files keep what is symmetric, and models that are not what they say are
-// refused both ways.
+// TestSymmetricFile: files keep what is symmetric, and models that are not what they say are refused both ways.
 func TestSymmetricFile(t *testing.T) {
 	m := symmetricModel()
 	path := saved(t, m, nil)

@@ -200,8 +200,7 @@ func TestLabelPicturesRefuse(t *testing.T) {
 	oracle.Fails(ParseRecipe(broken.String()))(t, "label_colours is not as")
 }
 
-// TestMisplacedPictures: folders of pictures that are called otherwise, and pictures beside
-// each other, say what to do.
+// TestMisplacedPictures: folders of pictures that are called otherwise, and pictures beside each other, say what to do.
 func TestMisplacedPictures(t *testing.T) {
 	here := "a.png is a picture, which is not read; put pictures into a folder DATA/images"
 	it := "it is a picture, which is not read; put pictures into a folder DATA/images"

@@ -13,9 +13,8 @@ import (
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
-// TestEnginesAgreeOnTrees: on trees too large to enumerate elimination, Bethe's and
-// tree-reweighted belief propagation have the same log Z and marginals, and all
-// methods for most probable states the same energy.
+// TestEnginesAgreeOnTrees: on trees too large to enumerate elimination, Bethe's and tree-reweighted belief propagation
+// have the same log Z and marginals, and all methods for most probable states the same energy.
 func TestEnginesAgreeOnTrees(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rng := source(rapid.Uint64().Draw(t, "seed"))

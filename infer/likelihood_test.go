@@ -14,8 +14,7 @@ import (
 	"github.com/blockbp/blockbp/mrf"
 )
 
-// logSum is log Σ exp of the scores of all joint states with the given labels, by
-// enumeration.
+// logSum is log Σ exp of the scores of all joint states with the given labels, by enumeration.
 func logSum(p *mrf.Pairwise, labels []int32) float64 {
 	c := *p
 	c.Node = slices.Clone(p.Node)

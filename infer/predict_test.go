@@ -58,9 +58,8 @@ func instances(t *testing.T) (*crf.Model, []*crf.Instance) {
 
 func bethe(g *graph.Graph) (*counting.Numbers, error) { return counting.Bethe(g), nil }
 
-// TestPredict: beliefs are the exact marginals, on trees and by elimination anywhere, of the
-// conditional distribution where some nodes are clamped; the predictor is used again and
-// again for instances of different sizes.
+// TestPredict: beliefs are the exact marginals, on trees and by elimination anywhere, of the conditional distribution
+// where some nodes are clamped; the predictor is used again and again for instances of different sizes.
 func TestPredict(t *testing.T) {
 	model, all := instances(t)
 	loopy, square := gridModel(t, 3, 3, 2)
@@ -108,8 +107,7 @@ func predictedRight(t *testing.T, p *Predictor, in *crf.Instance, i int, held bo
 	}
 }
 
-// TestPredictJoint: labels are a most probable joint state, given what is held, and
-// beliefs stay what they are.
+// TestPredictJoint: labels are a most probable joint state, given what is held, and beliefs stay what they are.
 func TestPredictJoint(t *testing.T) {
 	model, all := instances(t)
 	differ := 0
@@ -196,8 +194,7 @@ func TestPredictErrors(t *testing.T) {
 	}
 }
 
-// TestScore computes every measure by hand: five nodes with a truth, one without
-// and one not counted.
+// TestScore computes every measure by hand: five nodes with a truth, one without and one not counted.
 func TestScore(t *testing.T) {
 	b := &Beliefs{
 		Node:   []float64{0.5, 0.5, 0, 0.25, 0.75, 0, 0, 1, 0, 1, 0, 0, 0, 0, 1, 0.2, 0.3, 0.5, 0.2, 0.3, 0.5},

@@ -93,8 +93,7 @@ func TestProveOnReferences(t *testing.T) {
 	}
 }
 
-// countingOf returns the counting numbers that belong to a solution file, and
-// the accuracy asked of it.
+// countingOf returns the counting numbers that belong to a solution file, and the accuracy asked of it.
 func countingOf(t *testing.T, ref *reference, solution string) (*counting.Numbers, float64) {
 	g := ref.Model.Graph
 	switch {

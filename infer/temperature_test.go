@@ -10,8 +10,7 @@ import (
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
-// TestTemperature: tempered beliefs are powers of those without, normalised; labels, held
-// nodes and likelihoods stay.
+// TestTemperature: tempered beliefs are powers of those without, normalised; labels, held nodes and likelihoods stay.
 func TestTemperature(t *testing.T) {
 	model, all := instances(t)
 	for _, temperature := range []float64{0, 0.05, 0.5, 1, 3} {

@@ -17,9 +17,8 @@ import (
 	"github.com/blockbp/blockbp/mrf"
 )
 
-// Where inference says that Z = 0 it is, with all counting numbers; and where
-// Z = 0 nothing else is said but an upper bound or an approximation. On trees
-// every contradiction is found.
+// Where inference says that Z = 0 it is, with all counting numbers; and where Z = 0 nothing else is said but an upper
+// bound or an approximation. On trees every contradiction is found.
 func TestZeroIsProved(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		card := rapid.SliceOfN(rapid.IntRange(1, 3), 1, 5).Draw(t, "card")
@@ -52,8 +51,7 @@ func TestZeroIsProved(t *testing.T) {
 	})
 }
 
-// Errors name variables and factors of the network that was given, not of what
-// evidence left.
+// Errors name variables and factors of the network that was given, not of what evidence left.
 func TestLocate(t *testing.T) {
 	no := math.Inf(-1)
 	pair := func(u, v int, table ...float64) mrf.Factor { return mrf.Factor{Scope: []int{u, v}, LogTable: table} }
@@ -79,8 +77,7 @@ func TestLocate(t *testing.T) {
 	oracle.Equal(t, r.locate(other), other, "another error")
 }
 
-// TestLargeFactors: as auxiliary variables they leave log Z, marginals and bounds
-// what they are, and errors name them.
+// TestLargeFactors: as auxiliary variables they leave log Z, marginals and bounds what they are, and errors name them.
 func TestLargeFactors(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rng := source(rapid.Uint64().Draw(t, "seed"))

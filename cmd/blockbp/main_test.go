@@ -64,8 +64,7 @@ func TestInterruptedProcess(t *testing.T) {
 	}
 	folder := t.TempDir()
 	data := generated(t)
-	// Without an end of its own, however fast the machine is: the steps are too short
-	// to get anywhere.
+	// Without an end of its own, however fast the machine is: the steps are too short to get anywhere.
 	options := []string{"--tol", "1e-300", "--step", "fixed:1e-7", "--max-passes", "1e15", "--blocks", "4", "-q", "--report=false"}
 	for _, signal := range signals {
 		dir, never := filepath.Join(folder, signal.String()), filepath.Join(folder, "never "+signal.String())

@@ -122,8 +122,7 @@ func (r *inference) load(b int) (*partition.Block, error) {
 	return block, nil
 }
 
-// toLogarithms changes the form of the table of an edge, of n entries, that is
-// multiplicative.
+// toLogarithms changes the form of the table of an edge, of n entries, that is multiplicative.
 func (w *Workspace) toLogarithms(q int32, n int) {
 	f := w.form(q)
 	if f.log {
@@ -163,9 +162,8 @@ func (r *inference) sweep(t oracle.TB, order []int) (residual float64) {
 	return residual
 }
 
-// converge visits the blocks in the order given, each with at most sweeps
-// sweeps, until no first sweep changes a message by more than tolerance. It
-// fails where that takes more than a thousand rounds.
+// converge visits the blocks in the order given, each with at most sweeps sweeps, until no first sweep changes a
+// message by more than tolerance. It fails where that takes more than a thousand rounds.
 func (r *inference) converge(t oracle.TB, order []int, sweeps int, tolerance float64) {
 	t.Helper()
 	damping, best, bestAt := 0.0, math.Inf(1), 0
@@ -232,8 +230,7 @@ func (r *inference) nodes() [][]float64 {
 	return out
 }
 
-// edges returns the belief of every edge; nil for edges whose ends are both
-// observed.
+// edges returns the belief of every edge; nil for edges whose ends are both observed.
 func (r *inference) edges(t oracle.TB) [][]float64 {
 	t.Helper()
 	out := make([][]float64, r.network.Graph.NumEdges())
@@ -252,9 +249,8 @@ func (r *inference) edges(t oracle.TB) [][]float64 {
 	return out
 }
 
-// check holds after every visit of every block: messages and beliefs are
-// numbers or −Inf, the largest entry of an undamped message is 0, beliefs are
-// distributions; and beliefs agree within tolerance (+Inf: they need not).
+// check holds after every visit of every block: messages and beliefs are numbers or −Inf, the largest entry of an
+// undamped message is 0, beliefs are distributions; and beliefs agree within tolerance (+Inf: they need not).
 func (r *inference) check(t oracle.TB, tolerance float64) {
 	t.Helper()
 	u, v := r.network.Graph.Ends()
@@ -308,8 +304,7 @@ func marginalsOf(pair []float64, k int) (rows, columns []float64) {
 	return rows, columns
 }
 
-// near reports whether a and b are equal to within a part of their size, or
-// equally infinite.
+// near reports whether a and b are equal to within a part of their size, or equally infinite.
 func near(a, b, tolerance float64) bool {
 	return a == b || math.Abs(a-b) <= tolerance*max(1, math.Abs(a), math.Abs(b))
 }

@@ -19,8 +19,7 @@ func TestObservedStateMustExist(t *testing.T) {
 	}
 }
 
-// A range above the largest float64 must not turn a finite potential into a hard
-// zero.
+// A range above the largest float64 must not turn a finite potential into a hard zero.
 func TestOverflowIsNoHardZero(t *testing.T) {
 	g := legal(gen.Chain(2))
 	p := oracle.RandomPairwise(source(1), g, []int32{2, 2}, 0, 0)

@@ -28,8 +28,7 @@ func splitCounting(rng *rand.Rand, g *graph.Graph) []*counting.Numbers {
 	return numbers
 }
 
-// drawnSplit draws the terms of a split, some of them zero, and takes their sums. All
-// c'_uv are positive.
+// drawnSplit draws the terms of a split, some of them zero, and takes their sums. All c'_uv are positive.
 func drawnSplit(rng *rand.Rand, g *graph.Graph) *counting.Numbers {
 	draw := func() float64 { return max(0, 1.5*rng.Float64()-0.3) }
 	node, edge, split := make([]float64, g.NumNodes()), make([]float64, g.NumEdges()), []float64(nil)

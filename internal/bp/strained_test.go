@@ -67,9 +67,8 @@ func TestStrainedBounds(t *testing.T) {
 	}
 }
 
-// TestContradictionsAreReal: an error that says that the partition function is
-// zero is right, whatever the schedule, the damping and the strengths; and on
-// trees it is never missed.
+// TestContradictionsAreReal: an error that says that the partition function is zero is right, whatever the schedule,
+// the damping and the strengths; and on trees it is never missed.
 func TestContradictionsAreReal(t *testing.T) {
 	refused, solved := 0, 0
 	for seed := range uint64(600) {
@@ -129,9 +128,8 @@ func visitAll(r *inference, rounds int, damping float64) error {
 	return nil
 }
 
-// TestConvergedBeliefsAgree: where potentials are so large that messages move in
-// steps beyond the tolerance, a sweep that changes nothing is no convergence
-// unless the beliefs agree.
+// TestConvergedBeliefsAgree: where potentials are so large that messages move in steps beyond the tolerance, a sweep
+// that changes nothing is no convergence unless the beliefs agree.
 func TestConvergedBeliefsAgree(t *testing.T) {
 	for _, scale := range []float64{1, 1e4, 1e8, 1e14, 1e18, 1e100} {
 		converged, stuck := 0, 0

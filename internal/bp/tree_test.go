@@ -17,9 +17,8 @@ func treeCountings(g *graph.Graph) []*counting.Numbers {
 	return []*counting.Numbers{counting.Bethe(g), legal(counting.SampledTreeReweighted(g, 1))}
 }
 
-// TestExactOnTrees: on a forest bethe and trw with μ = 1 give log Z and all
-// marginals, whatever the numbers of states (1 included), the size of the
-// potentials, and the hard zeros.
+// TestExactOnTrees: on a forest bethe and trw with μ = 1 give log Z and all marginals, whatever the numbers of states
+// (1 included), the size of the potentials, and the hard zeros.
 func TestExactOnTrees(t *testing.T) {
 	for _, test := range []struct {
 		name         string

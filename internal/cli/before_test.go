@@ -69,8 +69,7 @@ func TestModelsOfLimits(t *testing.T) {
 	}
 }
 
-// TestRunsOfBefore: a run that an earlier version began is refused with what to do, and
-// stays as it is.
+// TestRunsOfBefore: a run that an earlier version began is refused with what to do, and stays as it is.
 func TestRunsOfBefore(t *testing.T) {
 	t.Parallel()
 	dir := copyFolder(t, filepath.Join(before, "run"), filepath.Join(t.TempDir(), "run"))

@@ -10,8 +10,7 @@ import (
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
-// TestEvalLikelihood: what is said of the labels' likelihood, and that it can be
-// left out.
+// TestEvalLikelihood: what is said of the labels' likelihood, and that it can be left out.
 func TestEvalLikelihood(t *testing.T) {
 	t.Parallel()
 	data, dir := gridData(t), gridRun(t)
@@ -29,8 +28,7 @@ func TestEvalLikelihood(t *testing.T) {
 	run(t, "eval", data, "-m", dir, "--max-sweeps", "0").wantFailure(t, 2, `--max-sweeps "0"`)
 }
 
-// chainData writes chains of two states whose feature tells of them, and whose neighbours
-// differ with some probability.
+// chainData writes chains of two states whose feature tells of them, and whose neighbours differ with some probability.
 func chainData(t *testing.T, folder string, differ float64) string {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for i := range 30 {

@@ -126,8 +126,7 @@ func TestPredictArrays(t *testing.T) {
 	run(t, "predict", data, "-m", model, "-o", filepath.Join(folder, "x.csv"), "--arrays").wantFailure(t, 2, "--arrays", "folder")
 }
 
-// TestWatch: the address of the page is printed, the page is there, and Ctrl-C is how it
-// ends well.
+// TestWatch: the address of the page is printed, the page is there, and Ctrl-C is how it ends well.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	ctx, interrupt := context.WithCancel(t.Context())

@@ -93,8 +93,7 @@ var overInputs = []struct{ args, input string }{
 	{"sample data -m run -o $OUT", "run/"},
 }
 
-// TestOutputsOverInputs: whatever name an input has as an output, nothing happens to it,
-// with --force neither.
+// TestOutputsOverInputs: whatever name an input has as an output, nothing happens to it, with --force neither.
 func TestOutputsOverInputs(t *testing.T) {
 	oracle.Long(t)
 	t.Parallel()
@@ -146,8 +145,7 @@ func TestOutputsOverInputs(t *testing.T) {
 	t.Logf("%d outputs over inputs, all refused", tried)
 }
 
-// TestForce: a file that is there is left alone, unless --force is given; also where a
-// symbolic link leads to nothing.
+// TestForce: a file that is there is left alone, unless --force is given; also where a symbolic link leads to nothing.
 func TestForce(t *testing.T) {
 	t.Parallel()
 	folder := things(t)
@@ -220,8 +218,7 @@ func TestForceFolder(t *testing.T) {
 	}
 }
 
-// TestAnew: --force removes what a run left, and only that, before another begins in its
-// folder.
+// TestAnew: --force removes what a run left, and only that, before another begins in its folder.
 func TestAnew(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

@@ -135,8 +135,7 @@ func (o outcome) object(t testing.TB, keys ...string) map[string]any {
 	return object
 }
 
-// errorLines are the lines of stderr that report an error: not progress, and not
-// notes.
+// errorLines are the lines of stderr that report an error: not progress, and not notes.
 func (o outcome) errorLines() []string {
 	var lines []string
 	for line := range strings.Lines(o.stderr) {
@@ -270,8 +269,7 @@ func gridRun(t testing.TB) string {
 // noReport is for runs whose figures nobody looks at.
 const noReport = "--report=false"
 
-// endless are options of a run that does not end by itself: its steps are too short
-// to get anywhere.
+// endless are options of a run that does not end by itself: its steps are too short to get anywhere.
 var endless = []string{"--step", "fixed:1e-12", "--tol", "1e-300", "--max-passes", "1e15"}
 
 // trainResult is the object that train prints and writes to result.json.
@@ -300,8 +298,7 @@ type trainResult struct {
 	TotalSeconds      float64 `json:"total_seconds"`
 }
 
-// train trains without a report, which takes longer than most of these runs, unless
-// the arguments ask for one.
+// train trains without a report, which takes longer than most of these runs, unless the arguments ask for one.
 func train(t testing.TB, args ...string) trainResult {
 	t.Helper()
 	var r trainResult

@@ -182,8 +182,7 @@ func TestImages(t *testing.T) {
 	}
 }
 
-// TestPicturesAndMasks: pictures and masks alone train, evaluate and predict, in the colours of
-// the masks.
+// TestPicturesAndMasks: pictures and masks alone train, evaluate and predict, in the colours of the masks.
 func TestPicturesAndMasks(t *testing.T) {
 	oracle.Long(t)
 	t.Parallel()
@@ -219,9 +218,8 @@ func TestPicturesAndMasks(t *testing.T) {
 	mustRun(t, "train", model, "--resume", "--max-passes", "2000")
 }
 
-// TestSuperpixels: train learns from regions of maps, and eval and predict answer for
-// pixels with such maps; the same run comes out of any threads, and of one
-// that was stopped in between.
+// TestSuperpixels: train learns from regions of maps, and eval and predict answer for pixels with such maps; the same
+// run comes out of any threads, and of one that was stopped in between.
 func TestSuperpixels(t *testing.T) {
 	t.Parallel()
 	data, dir := imageFolder(t), t.TempDir()

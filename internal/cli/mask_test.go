@@ -73,8 +73,7 @@ func TestForbiddenPairs(t *testing.T) {
 	run(t, "train", data, "-o", filepath.Join(folder, "no")).wantFailure(t, 3, "0.npz", "the pair B, I")
 }
 
-// maskedModel trains on the tagged chains with a mask, and returns their folder and
-// the run's.
+// maskedModel trains on the tagged chains with a mask, and returns their folder and the run's.
 func maskedModel(t *testing.T, mask string) (data, model string) {
 	t.Helper()
 	folder := t.TempDir()

@@ -211,8 +211,7 @@ func TestWeightsAreNoCorrelation(t *testing.T) {
 	}
 }
 
-// TestErrorsOfWeights: errors of any model, in the run folder, in info and in its JSON; a method
-// without says so.
+// TestErrorsOfWeights: errors of any model, in the run folder, in info and in its JSON; a method without says so.
 func TestErrorsOfWeights(t *testing.T) {
 	oracle.Long(t)
 	t.Parallel()

@@ -9,8 +9,7 @@ import (
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
-// TestPanic: a panic is reported with exit code 70, and with what a developer needs
-// to know.
+// TestPanic: a panic is reported with exit code 70, and with what a developer needs to know.
 func TestPanic(t *testing.T) {
 	t.Parallel()
 	var stderr bytes.Buffer

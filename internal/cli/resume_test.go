@@ -90,8 +90,7 @@ func wantSameRun(t *testing.T, what, dir, never string) {
 	}
 }
 
-// TestResume interrupts runs at many points, resumes them in all forms, and
-// compares with runs never interrupted.
+// TestResume interrupts runs at many points, resumes them in all forms, and compares with runs never interrupted.
 func TestResume(t *testing.T) {
 	t.Parallel()
 	data := gridData(t)
@@ -173,8 +172,7 @@ func TestInterruptedEvaluation(t *testing.T) {
 	}
 }
 
-// TestResumeOptionsLast: what was asked for when a run was resumed holds when it
-// is resumed again.
+// TestResumeOptionsLast: what was asked for when a run was resumed holds when it is resumed again.
 func TestResumeOptionsLast(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -190,8 +188,7 @@ func TestResumeOptionsLast(t *testing.T) {
 	wantSameRun(t, "resumed twice, the first time with --max-iter 60", dir, never)
 }
 
-// TestResumeFromElsewhere: relative paths are those of the folder in which the run
-// was started.
+// TestResumeFromElsewhere: relative paths are those of the folder in which the run was started.
 func TestResumeFromElsewhere(t *testing.T) {
 	folder := t.TempDir()
 	data := copyFolder(t, gridData(t), filepath.Join(folder, "data"))
@@ -205,8 +202,7 @@ func TestResumeFromElsewhere(t *testing.T) {
 	t.Chdir("elsewhere")
 	mustRun(t, "train", "../run", "--resume", "-q")
 	wantSameRun(t, "resumed from another folder than "+data, filepath.Join(folder, "run"), filepath.Join(folder, "never"))
-	// Where each value came from stays on the record, and the model can be used from
-	// anywhere.
+	// Where each value came from stays on the record, and the model can be used from anywhere.
 	var saved struct{ Options map[string]savedOption }
 	oracle.OK(t, json.Unmarshal([]byte(readFile(t, folder, "run", "config.json")), &saved))
 	wantOptions(t, saved.Options, map[string]savedOption{
@@ -226,8 +222,7 @@ func TestResumeOtherMetric(t *testing.T) {
 	mustRun(t, "train", dir, "--resume", "--early-stop", "accuracy@dev:9", "--max-iter", "8", "-q")
 }
 
-// TestResumeRefused: other data or settings cannot go on to the same result, so
-// the run is left as it is.
+// TestResumeRefused: other data or settings cannot go on to the same result, so the run is left as it is.
 func TestResumeRefused(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -312,8 +307,7 @@ func TestResumeRefused(t *testing.T) {
 	}
 }
 
-// TestInterruptedElsewhere: every other verb that works for long ends with 130
-// and one line.
+// TestInterruptedElsewhere: every other verb that works for long ends with 130 and one line.
 func TestInterruptedElsewhere(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -417,8 +411,7 @@ func TestResumeLostCheckpoint(t *testing.T) {
 		"the model of the run that was begun again")
 }
 
-// TestResumeLostData: a file of the data that is gone is named, whatever the reader of
-// the data would say.
+// TestResumeLostData: a file of the data that is gone is named, whatever the reader of the data would say.
 func TestResumeLostData(t *testing.T) {
 	folder := t.TempDir()
 	t.Chdir(folder)

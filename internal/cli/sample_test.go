@@ -78,8 +78,7 @@ func TestSampleNetworks(t *testing.T) {
 	}
 }
 
-// TestSampleUnconverged: too few draws are written, with a note, and an exit code
-// where it is asked for.
+// TestSampleUnconverged: too few draws are written, with a note, and an exit code where it is asked for.
 func TestSampleUnconverged(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

@@ -113,8 +113,7 @@ func checkpointArray(t testing.TB, dir, name string) []float64 {
 	return values
 }
 
-// TestNoCheckpoint: without checkpoints an interrupted run leaves its model and nothing to go on
-// from, and says both.
+// TestNoCheckpoint: without checkpoints an interrupted run leaves its model and nothing to go on from, and says both.
 func TestNoCheckpoint(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "run")
@@ -135,8 +134,7 @@ func TestNoCheckpoint(t *testing.T) {
 	run(t, "train", dir, "--resume", "-q").wantFailure(t, 3, "state.safetensors", "is missing", "new run")
 }
 
-// TestProgress: lines on stderr, none with --quiet, and nothing on stdout but the
-// result.
+// TestProgress: lines on stderr, none with --quiet, and nothing on stdout but the result.
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	args := slices.Concat([]string{"train", gridData(t), noReport, "--blocks", "4", "--json"}, endless, []string{"--max-passes", "1000"})
@@ -150,8 +148,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestProgressOfEvaluation: predictions that take long are counted, wherever they
-// are made.
+// TestProgressOfEvaluation: predictions that take long are counted, wherever they are made.
 func TestProgressOfEvaluation(t *testing.T) {
 	oracle.Long(t)
 	t.Parallel()
@@ -241,9 +238,8 @@ func TestTruncated(t *testing.T) {
 // claimed is the status of a run with a small gradient, by whether the objective is convex.
 var claimed = map[bool]string{true: "converged", false: "stationary_point"}
 
-// TestTrainingSaysWhatItConvergedTo: with an objective that is not known to be convex,
-// whatever tells people of a training whose gradient is small says that it is at a
-// stationary point, and not that it converged.
+// TestTrainingSaysWhatItConvergedTo: with an objective that is not known to be convex, whatever tells people of a
+// training whose gradient is small says that it is at a stationary point, and not that it converged.
 func TestTrainingSaysWhatItConvergedTo(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

@@ -202,8 +202,7 @@ func checkResult(t *testing.T, dir string, r trainResult) {
 	}
 }
 
-// checkFigures checks that figures are there as readable svg, and no
-// others.
+// checkFigures checks that figures are there as readable svg, and no others.
 func checkFigures(t *testing.T, dir string, names ...string) {
 	t.Helper()
 	var want []string
@@ -257,8 +256,7 @@ func npyOf(t testing.TB, path, name string) (shape []int, values []float64) {
 	return h.Shape, values
 }
 
-// predictedLabels reads a prediction and checks it: beliefs are distributions,
-// and labels their largest.
+// predictedLabels reads a prediction and checks it: beliefs are distributions, and labels their largest.
 func predictedLabels(t testing.TB, path string, nodes, states int) []int32 {
 	t.Helper()
 	shape, belief := npyOf(t, path, "beliefs")
@@ -280,8 +278,7 @@ func predictedLabels(t testing.TB, path string, nodes, states int) []int32 {
 	return labels
 }
 
-// TestPredictAndEval predicts, and compares the accuracy that eval prints with
-// the predictions themselves.
+// TestPredictAndEval predicts, and compares the accuracy that eval prints with the predictions themselves.
 func TestPredictAndEval(t *testing.T) {
 	t.Parallel()
 	data, model, folder := gridData(t), gridRun(t), t.TempDir()

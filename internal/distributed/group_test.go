@@ -273,8 +273,7 @@ func sameBits(a, b []float64) bool {
 	return slices.EqualFunc(a, b, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) })
 }
 
-// TestTreeIsRecursive holds the sum against its definition, for dst of its own and for one
-// that is a part.
+// TestTreeIsRecursive holds the sum against its definition, for dst of its own and for one that is a part.
 func TestTreeIsRecursive(t *testing.T) {
 	var tree Tree
 	for _, parts := range []int{1, 2, 3, 5, 7, 8, 13, 64, 100} {
@@ -309,8 +308,7 @@ func boundsOf(parts, ranks int, source *rand.Rand) []int {
 	return bounds
 }
 
-// TestSubtreesAreFew: a rank sends about two for each level at most, and one where its
-// parts are a subtree.
+// TestSubtreesAreFew: a rank sends about two for each level at most, and one where its parts are a subtree.
 func TestSubtreesAreFew(t *testing.T) {
 	for from := range 64 {
 		for to := from; to <= 64; to++ {

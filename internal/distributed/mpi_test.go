@@ -161,8 +161,7 @@ func TestLateToLeave(t *testing.T) {
 	})
 }
 
-// TestAloneAtTheEnd: others wait for a rank that works alone before it leaves, longer than they
-// wait for anything else.
+// TestAloneAtTheEnd: others wait for a rank that works alone before it leaves, longer than they wait for anything else.
 func TestAloneAtTheEnd(t *testing.T) {
 	oracle.Long(t)
 	everyLauncher(t, func(t *testing.T, l launcher) {

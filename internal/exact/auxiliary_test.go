@@ -11,8 +11,7 @@ import (
 	"github.com/blockbp/blockbp/mrf"
 )
 
-// TestWithAuxiliary: the pairwise network has the same log Z, marginals and
-// largest score.
+// TestWithAuxiliary: the pairwise network has the same log Z, marginals and largest score.
 func TestWithAuxiliary(t *testing.T) {
 	drawn, enumerated := 0, 0
 	rapid.Check(t, func(t *rapid.T) {

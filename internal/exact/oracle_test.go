@@ -12,8 +12,7 @@ import (
 	"github.com/blockbp/blockbp/mrf"
 )
 
-// solve runs a plan and checks what must hold for every
-// answer.
+// solve runs a plan and checks what must hold for every answer.
 func solve(t *testing.T, n *mrf.Network) *exact.Answer {
 	t.Helper()
 	plan := oracle.Must(exact.NewPlan(n, math.Inf(1)))(t)
@@ -72,8 +71,7 @@ func TestAgreesWithEnumeration(t *testing.T) {
 	}
 }
 
-// factorsOf returns the marginals of all factors, by the plan of a network of the same
-// shape with other values.
+// factorsOf returns the marginals of all factors, by the plan of a network of the same shape with other values.
 func factorsOf(t *testing.T, n *mrf.Network) [][]float64 {
 	t.Helper()
 	shape := &mrf.Network{Card: n.Card}

@@ -116,8 +116,7 @@ func TestWithoutFactors(t *testing.T) {
 	}
 }
 
-// A hub multiplies thousands of messages, which leaves float64's range although
-// every one of them is near 1.
+// A hub multiplies thousands of messages, which leaves float64's range although every one of them is near 1.
 func TestStar(t *testing.T) {
 	const leaves = 3000
 	n := &mrf.Network{Card: slices.Repeat([]int{2}, leaves+1)}

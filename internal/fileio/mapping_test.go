@@ -13,8 +13,7 @@ import (
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
-// TestMap: a mapping has the bytes of the file; empty files, folders and missing files end as when
-// they are read.
+// TestMap: a mapping has the bytes of the file; empty files, folders and missing files end as when they are read.
 func TestMap(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	for _, text := range []string{"", "some bytes", strings.Repeat("many", 100000)} {

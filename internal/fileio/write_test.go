@@ -54,8 +54,7 @@ func TestWriteMissingFolder(t *testing.T) {
 	}
 }
 
-// TestAbandon: a program that ends in the middle of its writes leaves what was there, and nothing
-// else.
+// TestAbandon: a program that ends in the middle of its writes leaves what was there, and nothing else.
 func TestAbandon(t *testing.T) {
 	if folder := os.Getenv("ATOMICFILE_FOLDER"); folder != "" {
 		_ = Target{Path: filepath.Join(folder, "y")}.Via(func(path string) error {

@@ -53,9 +53,8 @@ func TestTreesAreTrees(t *testing.T) {
 	}
 }
 
-// TestTreeIsUniform counts the 125 labelled trees on five nodes. With 400
-// expected draws of each, the statistic has 124 degrees of freedom, so 200 is
-// more than four standard deviations away.
+// TestTreeIsUniform counts the 125 labelled trees on five nodes. With 400 expected draws of each, the statistic has 124
+// degrees of freedom, so 200 is more than four standard deviations away.
 func TestTreeIsUniform(t *testing.T) {
 	const n, trees, draws = 5, 125, 50000
 	rng, counts := source(3), map[string]int{}

@@ -13,9 +13,8 @@ import (
 
 const worlds = 40
 
-// TestGroundIsTheFormula compares every potential of every block with the sum
-// that defines it, for all forms of features; the same scratch is used
-// throughout.
+// TestGroundIsTheFormula compares every potential of every block with the sum that defines it, for all forms of
+// features; the same scratch is used throughout.
 func TestGroundIsTheFormula(t *testing.T) {
 	var pot Potentials
 	for seed := range uint64(worlds) {
@@ -35,9 +34,8 @@ func TestGroundIsTheFormula(t *testing.T) {
 	}
 }
 
-// checkTables: every edge finds its table; tables are numbered without gaps, and
-// edges of the same tied type share one exactly where their features come from
-// the same bin, or are constant.
+// checkTables: every edge finds its table; tables are numbered without gaps, and edges of the same tied type share one
+// exactly where their features come from the same bin, or are constant.
 func checkTables(t *testing.T, where string, w *world, pot *Potentials, block *partition.Block) {
 	t.Helper()
 	if len(pot.EdgeAt) != len(block.Edges) || len(pot.TableID) != len(block.Edges) {
@@ -70,8 +68,7 @@ func checkTables(t *testing.T, where string, w *world, pot *Potentials, block *p
 	}
 }
 
-// TestScatterIsTheAdjoint: ⟨θ̃ᵀM, t⟩ = ⟨θ̃, M t⟩ for random t, and M t is the sum
-// that defines it.
+// TestScatterIsTheAdjoint: ⟨θ̃ᵀM, t⟩ = ⟨θ̃, M t⟩ for random t, and M t is the sum that defines it.
 func TestScatterIsTheAdjoint(t *testing.T) {
 	for seed := range uint64(worlds) {
 		w := newWorld(t, seed)
@@ -125,9 +122,8 @@ func TestScatterIsTheAdjoint(t *testing.T) {
 	}
 }
 
-// TestConditionIsGround: the explicit network has the same potentials, in the
-// order of nodes and edges, and is legal; and the statistics of labels, times
-// the weights, are the score of the labels.
+// TestConditionIsGround: the explicit network has the same potentials, in the order of nodes and edges, and is legal;
+// and the statistics of labels, times the weights, are the score of the labels.
 func TestConditionIsGround(t *testing.T) {
 	for seed := range uint64(worlds) {
 		w := newWorld(t, seed)

@@ -20,8 +20,7 @@ import (
 	"github.com/blockbp/blockbp/learn"
 )
 
-// blocks describes a stochastic block model: which share of the edges join equal states, -1:
-// edges tell nothing.
+// blocks describes a stochastic block model: which share of the edges join equal states, -1: edges tell nothing.
 type blocks struct {
 	nodes, states, degree int
 	same                  float64
@@ -102,9 +101,8 @@ func fewOf(t *testing.T, paths []string, o dataset.Options, hopsOpen bool) Task 
 	return task
 }
 
-// TestChooseByFolds: where edges or neighbourhoods tell something of the states, a
-// training with defaults finds it; where they do not, it is about as good as node features
-// alone with the best prior.
+// TestChooseByFolds: where edges or neighbourhoods tell something of the states, a training with defaults finds it;
+// where they do not, it is about as good as node features alone with the best prior.
 func TestChooseByFolds(t *testing.T) {
 	oracle.Long(t)
 	t.Parallel()
@@ -157,9 +155,8 @@ func baselineTask(t *testing.T, task Task) Task {
 	return task
 }
 
-// TestChoiceIsReproduced: the same weights come of any number of threads, of the options that
-// the note names, and of a choice that was interrupted and goes on; and the model that is
-// saved has the scores that the training told.
+// TestChoiceIsReproduced: the same weights come of any number of threads, of the options that the note names, and of a
+// choice that was interrupted and goes on; and the model that is saved has the scores that the training told.
 func TestChoiceIsReproduced(t *testing.T) {
 	oracle.Long(t)
 	t.Parallel()
@@ -394,8 +391,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestChoiceOfManyLabels: where all folds would take too long, one of them chooses among what costs
-// little.
+// TestChoiceOfManyLabels: where all folds would take too long, one of them chooses among what costs little.
 func TestChoiceOfManyLabels(t *testing.T) {
 	oracle.Long(t)
 	t.Parallel()
@@ -438,9 +434,8 @@ func TestChoiceOfManyLabels(t *testing.T) {
 	}
 }
 
-// TestUnseenState: where one state of several has no label, candidates are compared all the
-// same, but edges that are learned with nodes are none of them. A type of nodes without any label
-// leaves nothing to compare.
+// TestUnseenState: where one state of several has no label, candidates are compared all the same, but edges that are
+// learned with nodes are none of them. A type of nodes without any label leaves nothing to compare.
 func TestUnseenState(t *testing.T) {
 	t.Parallel()
 	paths := blocks{nodes: 400, states: 4, degree: 6, same: .85, noise: 1.2, known: 80, seed: 1}.tables(t)

@@ -54,8 +54,7 @@ func TestPanicOfWorker(t *testing.T) {
 	t.Errorf("no panic; error %v", err)
 }
 
-// TestErrorEndsInference: an error of the caller ends the work at once, and the
-// threads with it.
+// TestErrorEndsInference: an error of the caller ends the work at once, and the threads with it.
 func TestErrorEndsInference(t *testing.T) {
 	t.Parallel()
 	model, instances := someInstances(t, 1000)

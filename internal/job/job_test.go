@@ -22,8 +22,7 @@ import (
 	"github.com/blockbp/blockbp/learn"
 )
 
-// chains are chains of nodes whose feature tells of their label, which their
-// neighbours share more often than not.
+// chains are chains of nodes whose feature tells of their label, which their neighbours share more often than not.
 func chains(t *testing.T, n int) *dataset.Set { return chainsHiding(t, n, nil) }
 
 // chainsHiding are chains of which some nodes have hidden labels.
@@ -74,8 +73,7 @@ func namesIn(t *testing.T, folder string) (names []string) {
 	return names
 }
 
-// TestTrainInMemory: without a folder nothing touches the disk, and the model is the
-// one that a folder would hold.
+// TestTrainInMemory: without a folder nothing touches the disk, and the model is the one that a folder would hold.
 func TestTrainInMemory(t *testing.T) {
 	folder := t.TempDir()
 	t.Chdir(folder)
@@ -129,8 +127,7 @@ func TestWeightsWithin(t *testing.T) {
 	oracle.Contains(t, rows, "; standardised weights within")
 }
 
-// TestOptionsAreValues: a preparation changes neither options nor task, so that both
-// serve again.
+// TestOptionsAreValues: a preparation changes neither options nor task, so that both serve again.
 func TestOptionsAreValues(t *testing.T) {
 	t.Parallel()
 	set := chains(t, 4)
@@ -224,8 +221,7 @@ func TestRestrict(t *testing.T) {
 	}
 }
 
-// TestHarm: where edges make predictions worse it is said, with the likely reason, and
-// nowhere else.
+// TestHarm: where edges make predictions worse it is said, with the likely reason, and nowhere else.
 func TestHarm(t *testing.T) {
 	t.Parallel()
 	alike, other := chains(t, 60), chains(t, 30)

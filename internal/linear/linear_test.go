@@ -48,8 +48,7 @@ func TestDenseSolve(t *testing.T) {
 	}
 }
 
-// TestAbsolute: an indefinite matrix gets the eigenvalues without their signs, and what is
-// coupled to nothing stays.
+// TestAbsolute: an indefinite matrix gets the eigenvalues without their signs, and what is coupled to nothing stays.
 func TestAbsolute(t *testing.T) {
 	const n = 4
 	h := []float64{ // eigenvalues 3 and −1 of the first and the third, 2 of the others

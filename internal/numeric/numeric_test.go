@@ -35,8 +35,7 @@ func TestNorm(t *testing.T) {
 	oracle.Equal(t, Norm(nil), 0, "Norm()")
 }
 
-// TestResize lengthens and shortens a slice: its entries stay, and memory that is long
-// enough is used again.
+// TestResize lengthens and shortens a slice: its entries stay, and memory that is long enough is used again.
 func TestResize(t *testing.T) {
 	s := []float32{1, 2, 3}
 	long := Resize(s, 100)

@@ -38,8 +38,7 @@ func checkPartition(t oracle.TB, p *partition.Partition) {
 	checkIncoming(t, p)
 }
 
-// checkNodes: every node is in exactly one block, the one Of names, and a
-// block's nodes ascend.
+// checkNodes: every node is in exactly one block, the one Of names, and a block's nodes ascend.
 func checkNodes(t oracle.TB, p *partition.Partition) {
 	total := 0
 	for b := range p.Blocks {
@@ -55,8 +54,7 @@ func checkNodes(t oracle.TB, p *partition.Partition) {
 	oracle.MustEqual(t, total, p.Graph.NumNodes(), "nodes that blocks list")
 }
 
-// checkEdges: every edge is once in each block that has one of its ends, and
-// nowhere else.
+// checkEdges: every edge is once in each block that has one of its ends, and nowhere else.
 func checkEdges(t oracle.TB, p *partition.Partition) {
 	times := make([]int, p.Graph.NumEdges())
 	for b := range p.Blocks {
@@ -78,8 +76,7 @@ func checkEdges(t oracle.TB, p *partition.Partition) {
 	}
 }
 
-// checkElements: nodes and edges of all blocks are counted once each, though lists of
-// edges may be in two.
+// checkElements: nodes and edges of all blocks are counted once each, though lists of edges may be in two.
 func checkElements(t oracle.TB, p *partition.Partition) {
 	nodes, edges := map[int32]bool{}, map[int32]bool{}
 	for b := range p.Blocks {
@@ -95,9 +92,8 @@ func checkElements(t oracle.TB, p *partition.Partition) {
 
 func sorted(x []int32) []int32 { slices.Sort(x); return x }
 
-// checkGroups: the groups of a block are consecutive runs that cover its edges,
-// the inside first and then by ascending other block; a number means the same
-// edges seen from both blocks; all numbers below NumGroups are used.
+// checkGroups: the groups of a block are consecutive runs that cover its edges, the inside first and then by ascending
+// other block; a number means the same edges seen from both blocks; all numbers below NumGroups are used.
 func checkGroups(t oracle.TB, p *partition.Partition) {
 	type pair struct{ a, b int32 }
 	edgesOf, pairOf := map[int32][]int32{}, map[int32]pair{}
@@ -147,8 +143,7 @@ func otherBlock(p *partition.Partition, b, e int32) int32 {
 	return p.Of[p.Graph.U(e)] + p.Of[p.Graph.V(e)] - b
 }
 
-// checkIncoming: In lists the incoming directed edges of the nodes, and InEdge
-// their places in Edges.
+// checkIncoming: In lists the incoming directed edges of the nodes, and InEdge their places in Edges.
 func checkIncoming(t oracle.TB, p *partition.Partition) {
 	checkRuns(t, p, true)
 	for b := range p.Blocks {
@@ -380,9 +375,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestFromAssignmentAllocations: the lists of all blocks lie one behind the other,
-// so that a thousand blocks are not thousands of little slices: one of groups each,
-// and scratch that grows by doubling.
+// TestFromAssignmentAllocations: the lists of all blocks lie one behind the other, so that a thousand blocks are not
+// thousands of little slices: one of groups each, and scratch that grows by doubling.
 func TestFromAssignmentAllocations(t *testing.T) {
 	g := must(gen.BarabasiAlbert(4000, 2, source(3)))
 	const shared = 48

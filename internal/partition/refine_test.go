@@ -11,8 +11,7 @@ import (
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
-// TestRefine: no block gets empty, none grows beyond the limit, and the same assignment gives
-// the same one again.
+// TestRefine: no block gets empty, none grows beyond the limit, and the same assignment gives the same one again.
 func TestRefine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 60).Draw(t, "nodes")

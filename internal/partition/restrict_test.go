@@ -10,9 +10,8 @@ import (
 	"github.com/blockbp/blockbp/internal/partition"
 )
 
-// TestRestrict: what is kept are the chosen nodes and the edges with one of them
-// among their ends, in the same blocks, groups and order as before; the original
-// does not change.
+// TestRestrict: what is kept are the chosen nodes and the edges with one of them among their ends, in the same blocks,
+// groups and order as before; the original does not change.
 func TestRestrict(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawGraph(t)

@@ -48,8 +48,7 @@ func TestLock(t *testing.T) {
 	onlyFile(t, dir, "a.json")
 }
 
-// TestLockRemovesEmpty: a run that ends before it wrote anything leaves things as they
-// were.
+// TestLockRemovesEmpty: a run that ends before it wrote anything leaves things as they were.
 func TestLockRemovesEmpty(t *testing.T) {
 	parent := t.TempDir()
 	there, fresh := filepath.Join(parent, "there"), filepath.Join(parent, "fresh")
@@ -76,8 +75,7 @@ func TestLockOfTheDead(t *testing.T) {
 	}
 }
 
-// TestLockOfAnother: who holds a folder is named; where that cannot be read, it is held
-// all the same.
+// TestLockOfAnother: who holds a folder is named; where that cannot be read, it is held all the same.
 func TestLockOfAnother(t *testing.T) {
 	dir := t.TempDir()
 	run := mustCreate(t, dir)
@@ -92,9 +90,8 @@ func TestLockOfAnother(t *testing.T) {
 	}
 }
 
-// TestLockIsOfOne: of many that make, keep and remove the same folder at a time, one has
-// it at any moment, and in the end it is free. How often each is refused is up to the
-// scheduler: they go on until the folder was taken often enough.
+// TestLockIsOfOne: of many that make, keep and remove the same folder at a time, one has it at any moment, and in the
+// end it is free. How often each is refused is up to the scheduler: they go on until the folder was taken often enough.
 func TestLockIsOfOne(t *testing.T) {
 	const often = 100
 	dir := filepath.Join(t.TempDir(), "run")

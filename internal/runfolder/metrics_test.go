@@ -282,8 +282,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// TestMetricsReachTheFile: a slow run's records can be followed before its next
-// checkpoint.
+// TestMetricsReachTheFile: a slow run's records can be followed before its next checkpoint.
 func TestMetricsReachTheFile(t *testing.T) {
 	path := writeMetrics(t)
 	w := appending(t, path, math.MaxInt)

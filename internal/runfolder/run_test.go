@@ -31,8 +31,7 @@ func mustCreate(t *testing.T, dir string) *Run {
 	return run
 }
 
-// onlyFile fails unless the folder holds just one file of that name: no temporary
-// file was left behind.
+// onlyFile fails unless the folder holds just one file of that name: no temporary file was left behind.
 func onlyFile(t *testing.T, dir, name string) {
 	t.Helper()
 	entries := oracle.Must(os.ReadDir(dir))(t)

@@ -46,8 +46,7 @@ func exactExp(x *big.Float) *big.Float {
 	return sum.SetMantExp(sum, int(n))
 }
 
-// exactLog returns log x for a positive finite x, from math.Log by one step of
-// third order.
+// exactLog returns log x for a positive finite x, from math.Log by one step of third order.
 func exactLog(x float64) *big.Float {
 	fraction, exponent := math.Frexp(x)
 	guess := real(math.Log(fraction) + float64(exponent)*math.Ln2)
@@ -61,8 +60,7 @@ func exactLog(x float64) *big.Float {
 	return guess.Add(guess, cube.Quo(cube, real(3)))
 }
 
-// ulps returns the distance of got from a finite exact result in units in the
-// last place of the latter.
+// ulps returns the distance of got from a finite exact result in units in the last place of the latter.
 func ulps(got float64, exact *big.Float) float64 {
 	want, _ := exact.Float64()
 	if got == want && (want == 0 || math.IsInf(want, 0)) {

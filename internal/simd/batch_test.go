@@ -79,8 +79,7 @@ func scatter(r *rand.Rand, sizes []int) (at []int, total int) {
 	return at, total
 }
 
-// newBatch makes a batch of nodes with so many states, each with messages from
-// nodes of so many.
+// newBatch makes a batch of nodes with so many states, each with messages from nodes of so many.
 func newBatch(t testing.TB, r *rand.Rand, states []int, sources [][]int) *batchCase {
 	c := &batchCase{}
 	var beliefs, messages, tables []int // sizes

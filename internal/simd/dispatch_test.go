@@ -54,8 +54,7 @@ func TestExported(t *testing.T) {
 	approx("its entropy", entropy, math.Log(4))
 }
 
-// TestShortSlices checks that a programmer's mistake panics instead of touching
-// memory that is not the slice's.
+// TestShortSlices checks that a programmer's mistake panics instead of touching memory that is not the slice's.
 func TestShortSlices(t *testing.T) {
 	one, two, three := make([]float64, 1), make([]float64, 2), make([]float64, 3)
 	for name, call := range map[string]func(){

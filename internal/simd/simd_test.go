@@ -14,8 +14,7 @@ import (
 // guard surrounds every slice a kernel gets; it must not change.
 const guard = 0x1.23456789abcdep+77
 
-// guarded returns a slice of n entries at some offset in an array of guards, and
-// a function that checks the guards.
+// guarded returns a slice of n entries at some offset in an array of guards, and a function that checks the guards.
 func guarded(t testing.TB, n, offset int) (x []float64, check func(what string)) {
 	const before, after = 16, 24
 	array := make([]float64, before+offset+n+after)

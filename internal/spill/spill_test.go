@@ -14,8 +14,7 @@ import (
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
-// TestZeros: arrays of a Space are zeros, lie apart, and keep what is written; the folder is empty
-// all the time.
+// TestZeros: arrays of a Space are zeros, lie apart, and keep what is written; the folder is empty all the time.
 func TestZeros(t *testing.T) {
 	folder := t.TempDir()
 	s := &Space{Folder: folder}

@@ -12,9 +12,8 @@ import (
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
-// problem has two instances of a path, with node features: indicator, a large scale far
-// from zero, ones, a small scale, and a constant of 5; and an edge feature in single
-// precision without a constant.
+// problem has two instances of a path, with node features: indicator, a large scale far from zero, ones, a small scale,
+// and a constant of 5; and an edge feature in single precision without a constant.
 func problem(t *testing.T) (*crf.Schema, []*crf.Instance) {
 	t.Helper()
 	schema := crf.Homogeneous([]string{"a", "b", "c"}, 5, 1)
@@ -69,9 +68,8 @@ func moment(column []float64) (mean, deviation float64) {
 	return mean, math.Sqrt(deviation)
 }
 
-// TestMap: columns are standardised or left alone as they should be, and the potentials
-// of any weights on the new scale are those of the original weights, which Standard gets
-// back.
+// TestMap: columns are standardised or left alone as they should be, and the potentials of any weights on the new scale
+// are those of the original weights, which Standard gets back.
 func TestMap(t *testing.T) {
 	schema, data := problem(t)
 	m := oracle.Must(Measure(context.Background(), schema, data, 3))(t)
@@ -133,8 +131,7 @@ func TestMap(t *testing.T) {
 	near(t, "weights there and back", back, model.Weights)
 }
 
-// TestSparse: columns that are in every sparse row are standardised as dense ones are, and
-// the others stay.
+// TestSparse: columns that are in every sparse row are standardised as dense ones are, and the others stay.
 func TestSparse(t *testing.T) {
 	schema, data := problem(t)
 	rng := rand.New(rand.NewPCG(5, 6))

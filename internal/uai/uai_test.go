@@ -99,8 +99,7 @@ func readValue(text string) (float64, error) {
 	return n.Factors[0].LogTable[0], nil
 }
 
-// A hostile file costs no more than its length: long numbers and huge exponents
-// are refused or read at once.
+// A hostile file costs no more than its length: long numbers and huge exponents are refused or read at once.
 func TestHostileNumbersAreCheap(t *testing.T) {
 	for _, text := range []string{
 		strings.Repeat("9", 1024), "0." + strings.Repeat("0", 1022), "1e" + strings.Repeat("9", 1000), "1e-" + strings.Repeat("9", 1000),
@@ -206,8 +205,7 @@ func TestCompetitionFiles(t *testing.T) {
 	}
 }
 
-// checkRoundTrip writes and reads n: everything comes back, logarithms as precisely as
-// float64 has the values.
+// checkRoundTrip writes and reads n: everything comes back, logarithms as precisely as float64 has the values.
 func checkRoundTrip(t interface {
 	oracle.TB
 	Errorf(string, ...any)

@@ -10,8 +10,7 @@ import (
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
-// pictures are maps and pictures of which neither divides the other, smaller and larger maps,
-// and lines.
+// pictures are maps and pictures of which neither divides the other, smaller and larger maps, and lines.
 var pictures = []struct{ of, over Size }{
 	{Size{3, 4}, Size{7, 10}}, {Size{3, 4}, Size{3, 4}}, {Size{1, 1}, Size{5, 6}}, {Size{2, 5}, Size{9, 21}}, {Size{9, 8}, Size{4, 3}},
 	{Size{1, 6}, Size{1, 17}}, {Size{6, 1}, Size{11, 1}}, {Size{4, 6}, Size{16, 24}},
@@ -55,8 +54,7 @@ func near(t *testing.T, what string, got, want []float64, tolerance float64) {
 	}
 }
 
-// TestRows holds rows, scaled or not, picked or not, against the definition. Weights are kept
-// in single precision.
+// TestRows holds rows, scaled or not, picked or not, against the definition. Weights are kept in single precision.
 func TestRows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, p := range pictures {
@@ -99,8 +97,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestPatch: what is interpolated are products with rows, and spreading is the adjoint, for
-// rows in any order.
+// TestPatch: what is interpolated are products with rows, and spreading is the adjoint, for rows in any order.
 func TestPatch(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	var p Patch // is used again for maps of other sizes

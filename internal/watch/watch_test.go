@@ -56,8 +56,7 @@ func lines(from, to int) string {
 	return text.String()
 }
 
-// newRun is a folder in which a training is at work. finish ends it with a result, or
-// with none.
+// newRun is a folder in which a training is at work. finish ends it with a result, or with none.
 func newRun(t *testing.T) (dir string, finish func(result string)) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "run of \u202e\x1bnight")
