@@ -62,15 +62,9 @@ func TestPairwiseMergesFactors(t *testing.T) {
 	if !slices.Equal(u, []int32{2, 0}) || !slices.Equal(v, []int32{0, 1}) {
 		t.Errorf("edges are %v to %v", u, v)
 	}
-	if p.Constant != 10.5 {
-		t.Errorf("constant = %v", p.Constant)
-	}
-	if want := []float64{0, 0, 2, 3, math.Inf(-1), 0, 0}; !slices.Equal(p.Node, want) {
-		t.Errorf("node tables = %v, want %v", p.Node, want)
-	}
-	if want := []float64{2, 3, 4, 5, 0, 21, 42, 13, 34, 55}; !slices.Equal(p.Edge, want) {
-		t.Errorf("edge tables = %v, want %v", p.Edge, want)
-	}
+	oracle.Equal(t, p.Constant, 10.5, "constant")
+	oracle.Equal(t, p.Node, []float64{0, 0, 2, 3, math.Inf(-1), 0, 0}, "node tables")
+	oracle.Equal(t, p.Edge, []float64{2, 3, 4, 5, 0, 21, 42, 13, 34, 55}, "edge tables")
 }
 
 func TestPairwiseRefuses(t *testing.T) {
@@ -187,9 +181,7 @@ func TestConditionKeepsScores(t *testing.T) {
 		eachState(c.Network.Card, func(x []int) {
 			all := c.States(x)
 			for v, state := range evidence {
-				if all[v] != state {
-					t.Fatalf("state of %d is %d, observed %d", v, all[v], state)
-				}
+				oracle.MustEqual(t, all[v], state, "state of %d", v)
 			}
 			if got, want := c.Network.LogScore(x), n.LogScore(all); !same(got, want) {
 				t.Fatalf("score of %v is %v, want %v", x, got, want)
