@@ -21,9 +21,7 @@ func treeReweightedCounts(t oracle.TB, g *graph.Graph, mu []float64) *Numbers {
 		node[g.V(int32(e))] -= x
 	}
 	c, err := New("trw", g, node, mu)
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
+	oracle.OK(t, err)
 	return c
 }
 

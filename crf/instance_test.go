@@ -203,12 +203,9 @@ func TestSparseStartTooLarge(t *testing.T) {
 			t.Errorf("panic: %v", r)
 		}
 	}()
-	if _, err := Sparse([]int{0, 5, 3}, []int32{0, 1, 0}, nil, 2); err == nil {
-		t.Error("a row that ends beyond the data was accepted")
-	}
-	if _, err := Sparse([]int{0, 0}, nil, nil, -1); err == nil {
-		t.Error("a negative dimension was accepted")
-	}
+	oracle.Fails(Sparse([]int{0, 5, 3}, []int32{0, 1, 0}, nil, 2))(t,
+		"sparse row 0 ends before it begins, or beyond the data")
+	oracle.Fails(Sparse([]int{0, 0}, nil, nil, -1))(t, "sparse rows are inconsistent")
 }
 
 // TestPickSparse: rows that are picked are those of the whole, in the order that is asked for.

@@ -29,9 +29,7 @@ func TestLabelNames(t *testing.T) {
 			t.Errorf("untied %v: warnings %q", untied, set.Warnings)
 		}
 		recipe, err := ParseRecipe(set.Recipe.String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, err)
 		of := Options{Schema: &set.Schema, Recipe: recipe}
 		given := mustOpen(t, writeSet(t, "", labelled([]int32{-1, 1003, 1003})), of)
 		oracle.Equal(t, given.Instances[0].Samples()[0], []int32{-1, 2, 2},

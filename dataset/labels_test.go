@@ -67,9 +67,8 @@ func TestSpins(t *testing.T) {
 		t.Errorf("warnings %q", given.Warnings)
 	}
 	learning := Options{Schema: &set.Schema, Recipe: &set.Recipe, Learning: true}
-	if _, err := Open(t.Context(), []string{writeSet(t, "", spins)}, learning); err == nil {
-		t.Error("a model learns on from labels that may be spins")
-	}
+	oracle.Fails(Open(t.Context(), []string{writeSet(t, "", spins)}, learning))(t,
+		"0.npz:labels[0,1]: is -1, which hides a label", "if they are spins")
 }
 
 // TestAbout: what data say for those who read models is in their recipe, and asked of no other data.

@@ -152,9 +152,7 @@ func zipOf(t testing.TB, arrays map[string][]byte) []byte {
 	archive := zip.NewWriter(&b)
 	for _, name := range slices.Sorted(maps.Keys(arrays)) {
 		w := oracle.Must(archive.Create(name + ".npy"))(t)
-		if _, err := w.Write(arrays[name]); err != nil {
-			t.Fatal(err)
-		}
+		oracle.Must(w.Write(arrays[name]))(t)
 	}
 	oracle.OK(t, archive.Close())
 	return b.Bytes()

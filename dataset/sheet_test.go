@@ -39,9 +39,7 @@ func TestSheets(t *testing.T) {
 	nodes, edges := filepath.Join(folder, "nodes.csv"), filepath.Join(folder, "edges.csv")
 	for _, paths := range [][]string{{folder}, {nodes}, {edges}, {nodes, edges}, {edges, nodes}} {
 		set, err := Open(t.Context(), paths, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, err)
 		wantNames := []string{"age", "age (missing)", "town=Oslo", "town=Rome", "town (missing)", "bias"}
 		if n := set.Schema.NodeTypes[0]; !cmp.Equal(n.States, []string{"fraud", "ok"}) || !cmp.Equal(n.FeatureNames, wantNames) {
 			t.Errorf("states %q, features %q", n.States, n.FeatureNames)
@@ -184,9 +182,7 @@ func TestSheetsColumns(t *testing.T) {
 	folder := writeFiles(t, map[string]string{"people.csv": nodes, "friends.csv": edges})
 	paths := []string{filepath.Join(folder, "people.csv"), filepath.Join(folder, "friends.csv")}
 	set, err := Open(t.Context(), paths, Options{Columns: []string{"id=key", "label=kind", "text=code", "ignore=x", "source=one", "target=two"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, err)
 	n := set.Schema.NodeTypes[0]
 	if in := set.Instances[0]; in.Name != "people" || in.Graph.NumEdges() != 1000 || len(n.FeatureNames) != 3+101+1 || n.FeatureNames[2] != "code=2" || n.FeatureNames[103] != "big (other)" || !cmp.Equal(n.States, []string{"a", "b"}) {
 		t.Errorf("%q: %d edges, features %q, states %q", in.Name, in.Graph.NumEdges(), n.FeatureNames, n.States)
@@ -264,9 +260,7 @@ func TestSheetsOfPrograms(t *testing.T) {
 	_, err = open(fmt.Sprintf(counties, "Dare"), "a,b\n5,6\n") // of people, and found twice
 	oracle.WantError(t, err, `edges.csv:2:a: there is no node "5" in `,
 		"nodes.csv; give the node a row there, or leave this row out")
-	if _, err := open(fmt.Sprintf(counties, "Lee"), edges, "id=FIPS"); err != nil {
-		t.Fatal(err)
-	}
+	oracle.Must(open(fmt.Sprintf(counties, "Lee"), edges, "id=FIPS"))(t)
 }
 
 func TestColumnKinds(t *testing.T) {

@@ -132,9 +132,7 @@ func TestTablesManifestAndSeveral(t *testing.T) {
 	files[ManifestName] = `{"states": ["no", "yes"], "node_features": ["a", "b"]}`
 	folder := writeFiles(t, files)
 	set, err := Open(t.Context(), []string{folder + "/x", folder + "/y"}, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, err)
 	n := set.Schema.NodeTypes[0]
 	if !slices.Equal(n.FeatureNames, []string{"a", "b", "bias"}) || !slices.Equal(n.States, []string{"no", "yes"}) || len(set.Instances) != 2 || len(set.Sources) != 5 {
 		t.Errorf("type %+v, %d instances, sources %v", n, len(set.Instances), set.Sources)

@@ -56,9 +56,7 @@ func TestManifestRoundTrip(t *testing.T) {
 	folder := t.TempDir()
 	oracle.OK(t, want.Write(folder))
 	written, _, err := readSource(filepath.Join(folder, ManifestName), "", fileio.Text, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, err)
 	got := oracle.Must(parseManifest("d", written))(t)
 	oracle.Equal(t, got, want, "manifest")
 	short := `{"states": 2, "node_types": ["pixel", {"name": "region", "states": 3}], "edge_types": ["next"]}`
@@ -66,9 +64,7 @@ func TestManifestRoundTrip(t *testing.T) {
 	if err != nil || got.NodeTypes[0].Name != "pixel" || len(got.NodeTypes[1].States) != 3 || len(got.States) != 2 || got.EdgeTypes[0].Name != "next" {
 		t.Errorf("%+v (%v)", got, err)
 	}
-	if err := (&Manifest{EdgeBins: -1}).Write(folder); err == nil {
-		t.Error("a manifest that cannot be read was written")
-	}
+	oracle.WantError(t, (&Manifest{EdgeBins: -1}).Write(folder), "edge_bins is -1, want 1 to")
 }
 
 func TestManifestRefuses(t *testing.T) {

@@ -73,12 +73,9 @@ func TestPairwiseRefuses(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "factors[1] joins 3 variables [2 0 1]") {
 		t.Errorf("error is %v", err)
 	}
-	if _, err = (&mrf.Network{Card: []int{0}}).Pairwise(); err == nil {
-		t.Error("an invalid network was accepted")
-	}
-	if _, err = (&mrf.Network{Card: []int{1 << 40}}).Pairwise(); err == nil {
-		t.Error("2^40 states were accepted")
-	}
+	oracle.Fails((&mrf.Network{Card: []int{0}}).Pairwise())(t, "variable 0 has 0 states, want at least 1")
+	oracle.Fails((&mrf.Network{Card: []int{1 << 40}}).Pairwise())(t,
+		"variable 0 has 1099511627776 states, a pairwise network supports at most")
 }
 
 // A product beyond float64's range is not taken for a zero.

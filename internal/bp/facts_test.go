@@ -62,9 +62,7 @@ func TestClaimedBoundsHold(t *testing.T) {
 		addAgreement(rng, p.Edge, p.EdgeAt, p.Card, g, agree)
 		r := newInference(t, p, c)
 		o, err := r.iterate(0, Limits{Tolerance: 1e-11, MaxSweeps: 3000})
-		if err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, err)
 		tolerance := 1e-6
 		if !o.Converged {
 			tolerance = math.Inf(1)

@@ -72,9 +72,7 @@ func newBlockInference(
 ) *inference {
 	t.Helper()
 	net, err := NewNet(p.Graph, p.Card, c, observed)
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
+	oracle.OK(t, err)
 	if observed != nil {
 		hidden := make([]bool, len(observed))
 		for s, y := range observed {
@@ -210,13 +208,9 @@ func (r *inference) values(t oracle.TB) Values {
 	whole := newBlockInference(t, r.network, r.net.Counting, r.net.Observed, partition.Whole(r.network.Graph))
 	whole.share, whole.logForm = r.share, r.logForm
 	block, err := whole.load(0)
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
+	oracle.OK(t, err)
 	v, err := whole.space.Evaluate(r.net, r.state, block, true)
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
+	oracle.OK(t, err)
 	return v
 }
 
@@ -236,14 +230,10 @@ func (r *inference) edges(t oracle.TB) [][]float64 {
 	out := make([][]float64, r.network.Graph.NumEdges())
 	for b := range r.part.Blocks {
 		block, err := r.load(b)
-		if err != nil {
-			t.Fatalf("%v", err)
-		}
+		oracle.OK(t, err)
 		for q, e := range block.Edges {
 			out[e] = make([]float64, r.net.pairStates(e))
-			if _, err := r.space.EdgeBelief(out[e], r.net, r.state, block, q); err != nil {
-				t.Fatalf("%v", err)
-			}
+			oracle.Must(r.space.EdgeBelief(out[e], r.net, r.state, block, q))(t)
 		}
 	}
 	return out

@@ -14,9 +14,8 @@ import (
 // An observation of a state that does not exist would read another row.
 func TestObservedStateMustExist(t *testing.T) {
 	g := legal(gen.Chain(2))
-	if _, err := NewNet(g, []int32{2, 3}, counting.Convex(g), []int32{2, -1}); err == nil {
-		t.Error("state 2 of a node of 2 states was accepted")
-	}
+	oracle.Fails(NewNet(g, []int32{2, 3}, counting.Convex(g), []int32{2, -1}))(t,
+		"node 0 is observed in state 2, it has 2 states")
 }
 
 // A range above the largest float64 must not turn a finite potential into a hard zero.

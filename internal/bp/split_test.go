@@ -107,9 +107,7 @@ func checkSplitDual(t *testing.T, name string, rng *rand.Rand, p *mrf.Pairwise, 
 		r.scramble(rng)
 		check("at random messages")
 		for sweep := range 3 {
-			if _, err := r.iterate(rng.IntN(len(r.part.Blocks)), Limits{MaxSweeps: 1}); err != nil {
-				t.Fatal(err)
-			}
+			oracle.Must(r.iterate(rng.IntN(len(r.part.Blocks)), Limits{MaxSweeps: 1}))(t)
 			check(fmt.Sprintf("after visit %d", sweep))
 		}
 	}

@@ -54,9 +54,7 @@ func forest(t oracle.TB, lone int, tree *graph.Graph) *graph.Graph {
 	u, v := tree.Ends()
 	u, v = append([]int32{n, n + 2}, u...), append([]int32{n + 1, n + 1}, v...)
 	g, err := graph.FromEdges(int(n)+3+lone, u, v)
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
+	oracle.OK(t, err)
 	return g
 }
 

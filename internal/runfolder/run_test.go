@@ -167,9 +167,7 @@ func TestCreateFree(t *testing.T) {
 		oracle.Equal(t, run.Dir(), want, "the folder")
 		oracle.OK(t, run.WriteJSON("a.json", 1))
 	}
-	if _, err := CreateFree(filepath.Join(name, "a.json", "run")); err == nil {
-		t.Error("a folder was made below a file")
-	}
+	oracle.Fails(CreateFree(filepath.Join(name, "a.json", "run")))(t, "making run folder", "a.json")
 	// Of those that start in the same second each has its own, and none leaves an empty one.
 	parent := t.TempDir()
 	var work sync.WaitGroup
