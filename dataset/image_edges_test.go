@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"image"
 	"image/color"
-	"image/png"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
@@ -22,11 +21,6 @@ import (
 func colourful(t testing.TB, seed uint64, sizes ...[2]int) (files map[string]string, pictures []*image.NRGBA) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	files = map[string]string{ManifestName: `{"states": ["a", "b"]}`}
-	encode := func(p image.Image) string {
-		var b bytes.Buffer
-		oracle.OK(t, png.Encode(&b, p))
-		return b.String()
-	}
 	for i, s := range sizes {
 		picture := image.NewNRGBA(image.Rect(0, 0, s[1], s[0]))
 		var labels strings.Builder
@@ -38,7 +32,7 @@ func colourful(t testing.TB, seed uint64, sizes ...[2]int) (files map[string]str
 			labels.WriteString("\n")
 		}
 		id := fmt.Sprintf("p%d", i)
-		files["images/"+id+".png"] = encode(picture)
+		files["images/"+id+".png"] = pictureOf(t, picture)
 		files["labels/"+id+".regions.txt"] = labels.String()
 		files["features/"+id+".npy"] = cells(s[0], s[1], 1)
 		pictures = append(pictures, picture)

@@ -37,9 +37,7 @@ func indexed(t testing.TB, rows, cols int, labels ...uint8) string {
 	}
 	p := image.NewPaletted(image.Rect(0, 0, cols, rows), palette)
 	copy(p.Pix, labels)
-	var b bytes.Buffer
-	oracle.OK(t, png.Encode(&b, p))
-	return b.String()
+	return pictureOf(t, p)
 }
 
 // cells returns a feature map of 32-bit numbers.

@@ -23,9 +23,7 @@ func mapOfRegions(t testing.TB, rows, cols int, of func(x, y int) uint16) string
 	for s := range rows * cols {
 		p.SetGray16(s%cols, s/cols, color.Gray16{Y: of(s%cols, s/cols)})
 	}
-	var b bytes.Buffer
-	oracle.OK(t, png.Encode(&b, p))
-	return b.String()
+	return pictureOf(t, p)
 }
 
 // halves is a folder with pictures of 12×20 pixels, blue to the left and red to the right of an edge that slants,
