@@ -11,13 +11,6 @@ import (
 	"github.com/blockbp/blockbp/internal/partition"
 )
 
-// An observation of a state that does not exist would read another row.
-func TestObservedStateMustExist(t *testing.T) {
-	g := legal(gen.Chain(2))
-	oracle.Fails(NewNet(g, []int32{2, 3}, counting.Convex(g), []int32{2, -1}))(t,
-		"node 0 is observed in state 2, it has 2 states")
-}
-
 // A range above the largest float64 must not turn a finite potential into a hard zero.
 func TestOverflowIsNoHardZero(t *testing.T) {
 	g := legal(gen.Chain(2))
