@@ -65,8 +65,7 @@ func TestAPI(t *testing.T) {
 	}
 }
 
-// exported returns the exported names of the package in a folder, sorted, each with its
-// declaration on one line.
+// exported returns the exported names of the package in a folder, sorted, each with its declaration on one line.
 func exported(t *testing.T, folder string) (lines []string) {
 	t.Helper()
 	files := oracle.Must(filepath.Glob(filepath.Join(folder, "*.go")))(t)

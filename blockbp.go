@@ -71,9 +71,8 @@ type Options struct {
 	// use, 0: all. The weights do not depend on it.
 	Seed    uint64
 	Threads int
-	// Validation is compared with now and then. Where Patience > 0, training ends when so
-	// many comparisons in a row were no better, and Train returns the model of the best
-	// accuracy.
+	// Validation is compared with now and then. Where Patience > 0, training ends when so many comparisons in a row were
+	// no better, and Train returns the model of the best accuracy.
 	Validation *Data
 	Patience   int
 	// Folder, unless it is "", is a new folder for metrics, checkpoints, model and

@@ -177,13 +177,10 @@ func TestDoorErrors(t *testing.T) {
 		t.Errorf("error %v, want that of the context", err)
 	}
 	numbers := must(blockbp.NewData(blockbp.Graph{Nodes: [][]float64{{1}, {2}, {3}}, Labels: []string{"10", "9", "x"}}))
-	if m := must(blockbp.Train(ctx, numbers, blockbp.Options{})); !slices.Equal(m.States(), []string{"9", "10", "x"}) {
-		t.Errorf("states %v", m.States())
-	}
+	oracle.Equal(t, must(blockbp.Train(ctx, numbers, blockbp.Options{})).States(), []string{"9", "10", "x"}, "states")
 }
 
-// TestSplits: labels of all splits are learned from only with a word; those of one are
-// held where another is compared.
+// TestSplits: labels of all splits are learned from only with a word; those of one are held where another is compared.
 func TestSplits(t *testing.T) {
 	oracle.Long(t)
 	ctx, folder := t.Context(), filepath.Join(t.TempDir(), "graph")
@@ -206,8 +203,7 @@ func TestSplits(t *testing.T) {
 	oracle.Fails(model.EvaluateSplit(ctx, few, "trian", "test"))(t, "trian")
 }
 
-// TestImagesWithoutLabels: new pictures are labelled, and a model of the best validation
-// tells its own scores.
+// TestImagesWithoutLabels: new pictures are labelled, and a model of the best validation tells its own scores.
 func TestImagesWithoutLabels(t *testing.T) {
 	oracle.Long(t)
 	ctx, folder := t.Context(), filepath.Join(t.TempDir(), "images")

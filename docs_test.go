@@ -89,8 +89,7 @@ var (
 	linkText = regexp.MustCompile(`!?\[([^\]]*)\]\(([^()\s]*)[^()]*\)`)
 )
 
-// TestLinksOfPages: every link to a file of the repository leads to one, and one to
-// a heading to a heading.
+// TestLinksOfPages: every link to a file of the repository leads to one, and one to a heading to a heading.
 func TestLinksOfPages(t *testing.T) {
 	pages := markdown(t)
 	for _, name := range slices.Sorted(maps.Keys(pages)) {
@@ -161,8 +160,7 @@ var (
 	goName = regexp.MustCompile(`^([a-z]+)\.([A-Z]\w*)(?:\.([A-Z]\w*))?$`)
 )
 
-// TestNamesOfPages: the files and the names of Go in backticks in ARCHITECTURE.md and on the pages of
-// docs/ exist.
+// TestNamesOfPages: the files and the names of Go in backticks in ARCHITECTURE.md and on the pages of docs/ exist.
 func TestNamesOfPages(t *testing.T) {
 	sources := sourcesOfPackages(t)
 	pages := 0

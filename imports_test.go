@@ -18,9 +18,8 @@ import (
 
 const module = "github.com/blockbp/blockbp"
 
-// mayImport is the one-way street through the house: for every package, by its
-// folder, the rooms it may import from. A room stands for itself and the packages
-// below it. What is not in the table fails, so that a new room finds its place
+// mayImport is the one-way street through the house: for every package, by its folder, the rooms it may import from. A
+// room stands for itself and the packages below it. What is not in the table fails, so that a new room finds its place
 // here first; ARCHITECTURE.md gives the reasons.
 var mayImport = map[string][]string{
 	// The door, and what is behind it.
@@ -183,8 +182,7 @@ var opensItself = map[string]string{
 	"internal/runstate/arrays.go":       "os.Open",     // a folder
 }
 
-// TestInputsAreBounded: files are opened and read by internal/fileio, which waits for no
-// pipe and reads no device.
+// TestInputsAreBounded: files are opened and read by internal/fileio, which waits for no pipe and reads no device.
 func TestInputsAreBounded(t *testing.T) {
 	calls := regexp.MustCompile(`\b(os\.(ReadFile|Open)|io\.ReadAll)\b`)
 	oracle.OK(t, filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
@@ -203,9 +201,7 @@ func TestInputsAreBounded(t *testing.T) {
 			return err
 		}
 		for _, call := range calls.FindAllString(string(text), -1) {
-			if opensItself[name] != call {
-				t.Errorf("%s calls %s: read through internal/fileio, which has bounds", name, call)
-			}
+			oracle.Equal(t, opensItself[name], call, "%s calls %s: read through internal/fileio, which has bounds", name, call)
 		}
 		return nil
 	}))

@@ -46,9 +46,7 @@ func TestPhysics(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		found := m.Training().Couplings
-		if len(found) != len(want) {
-			t.Fatalf("%s: %+v", name, found)
-		}
+		oracle.MustEqual(t, len(found), len(want), "%s: how many of %+v", name, found)
 		for _, c := range found {
 			w, known := want[[2]int{c.U, c.V}]
 			if !known || math.Abs(c.Value-w) > 1e-3 || math.Abs(c.Error-math.Sqrt(variance)) > 1e-3 || c.States != [2]string{} {

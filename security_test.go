@@ -76,9 +76,8 @@ func TestSecurityPage(t *testing.T) {
 	}))
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		does := strings.Join(slices.Compact(slices.Sorted(slices.Values(found[name]))), "`, `")
-		if does != strings.Trim(said[name], "`") {
-			t.Errorf("%s uses %q, and SECURITY.md says %q: say there what for, and who decides", name, does, said[name])
-		}
+		oracle.Equal(t, does, strings.Trim(said[name], "`"),
+			"%s uses %q, and SECURITY.md says %q: say there what for, and who decides", name, does, said[name])
 	}
 	for name := range said {
 		if _, there := found[name]; !there {
@@ -109,8 +108,7 @@ func reachesOfModules(t *testing.T) map[string][]string {
 	return found
 }
 
-// onEveryPlatform returns what go list says of all packages of the command, for every system that
-// has a release.
+// onEveryPlatform returns what go list says of all packages of the command, for every system that has a release.
 func onEveryPlatform(t *testing.T, arguments ...string) map[string]string {
 	t.Helper()
 	makefile := oracle.Must(os.ReadFile("Makefile"))(t)
@@ -143,15 +141,11 @@ func TestReaches(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "p.go")
 	oracle.OK(t, os.WriteFile(name, []byte(source), 0o644))
 	const wanted = "go:linkname net.Dial http.DefaultClient syscall.Connect"
-	if got := strings.Join(reaches(t, name), " "); got != wanted {
-		t.Errorf("found %s, want %s", got, wanted)
-	}
+	oracle.Equal(t, strings.Join(reaches(t, name), " "), wanted, "found")
 	python := "import ctypes\nfrom socket import create_connection\nctypes.CDLL('x')\nsubprocess.run([])\n" +
 		"os.system('')\nsubprocess.PIPE\nos.environ"
 	const want = "from socket import; ctypes.CDLL; subprocess.run; os.system"
-	if got := strings.Join(pythonReachesOut.FindAllString(python, -1), "; "); got != want {
-		t.Errorf("found in Python: %s, want %s", got, want)
-	}
+	oracle.Equal(t, strings.Join(pythonReachesOut.FindAllString(python, -1), "; "), want, "found in Python")
 }
 
 // reaches returns the names in a file of Go that load, start, connect or listen.

@@ -55,13 +55,10 @@ func TestWorkflows(t *testing.T) {
 				pins[action[1]] = used[1]
 			}
 		}
-		if strings.Count(text, "actions/checkout@") != strings.Count(text, "persist-credentials: false\n") {
-			t.Errorf("%s: a checkout leaves its token: want persist-credentials: false", file)
-		}
+		oracle.Equal(t, strings.Count(text, "actions/checkout@"), strings.Count(text, "persist-credentials: false\n"),
+			"%s: checkouts, and those that leave no token", file)
 		for _, version := range goVersion.FindAllStringSubmatch(text, -1) {
-			if version[1] != string(language[1])+".x" {
-				t.Errorf("%s: go-version %s, want the newest of go.mod's: %s.x", file, version[1], language[1])
-			}
+			oracle.Equal(t, version[1], string(language[1])+".x", "%s: go-version, the newest of go.mod's", file)
 		}
 		_, jobs, _ := strings.Cut(text, "\njobs:\n")
 		for i, job := range jobHead.Split(jobs, -1) {
@@ -78,10 +75,6 @@ func TestWorkflows(t *testing.T) {
 			"subject-checksums: dist/SHA256SUMS\n",
 		},
 	} {
-		for _, part := range parts {
-			if !strings.Contains(texts[file], part) {
-				t.Errorf("%s does not have %q", file, part)
-			}
-		}
+		oracle.Contains(t, texts[file], parts...)
 	}
 }

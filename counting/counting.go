@@ -17,8 +17,7 @@ type Numbers struct {
 	Name string
 	Node []float64 // [nodes] c_s
 	Edge []float64 // [edges] c_uv = ρ_uv, positive
-	// Facts says what is known about this free energy on this graph: what the
-	// constructor knows, or what Prove has found.
+	// Facts says what is known about this free energy on this graph: what the constructor knows, or what Prove has found.
 	Facts Facts
 
 	// Split [directed edges] are c_{s,e} ≥ 0, s being the target of the directed edge, which

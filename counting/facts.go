@@ -83,9 +83,8 @@ func (c *Numbers) isBethe(g *graph.Graph) bool {
 	return !slices.ContainsFunc(c.Edge, other) && !slices.ContainsFunc(c.Rho, other)
 }
 
-// boundsLogZ tests whether the entropy Σ ρ_s H_s − Σ c_uv I_uv is at least that
-// of independent nodes, Σ H_s, and so at least the true one. Since I_uv ≤ min(H_u, H_v),
-// it is enough that the c_uv can be shifted into the nodes' ρ_s − 1.
+// boundsLogZ tests whether the entropy Σ ρ_s H_s − Σ c_uv I_uv is at least that of independent nodes, Σ H_s, and so at
+// least the true one. Since I_uv ≤ min(H_u, H_v), it is enough that the c_uv can be shifted into the nodes' ρ_s − 1.
 func (c *Numbers) boundsLogZ(g *graph.Graph) bool {
 	spare := make([]float64, len(c.Rho))
 	for s, rho := range c.Rho {
@@ -98,8 +97,7 @@ func (c *Numbers) boundsLogZ(g *graph.Graph) bool {
 	return ok
 }
 
-// leastForests is how many spanning forests are averaged, at least, for the edge
-// appearances of SampledTreeReweighted.
+// leastForests is how many spanning forests are averaged, at least, for the edge appearances of SampledTreeReweighted.
 const leastForests = 16
 
 // SampledTreeReweighted returns tree-reweighted counting numbers whose edge appearances are the average of random

@@ -12,9 +12,8 @@ import (
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
-// treeReweightedCounts are the counting numbers of edge appearances μ, without
-// any facts claimed.
-func treeReweightedCounts(t fataler, g *graph.Graph, mu []float64) *Numbers {
+// treeReweightedCounts are the counting numbers of edge appearances μ, without any facts claimed.
+func treeReweightedCounts(t oracle.TB, g *graph.Graph, mu []float64) *Numbers {
 	t.Helper()
 	node := constants(g.NumNodes(), 1)
 	for e, x := range mu {
@@ -22,9 +21,7 @@ func treeReweightedCounts(t fataler, g *graph.Graph, mu []float64) *Numbers {
 		node[g.V(int32(e))] -= x
 	}
 	c, err := New("trw", g, node, mu)
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
+	oracle.OK(t, err)
 	return c
 }
 
@@ -54,9 +51,7 @@ func TestProveKnownCases(t *testing.T) {
 		{"small entropies", triangle, legal(New("", triangle, constants(3, 0.1), constants(3, 0.1))), Facts{Convex: true, Dual: true, Certified: true, Bound: None}},
 	} {
 		test.c.Prove(test.g)
-		if test.c.Facts != test.want {
-			t.Errorf("%s: %+v, want %+v", test.name, test.c.Facts, test.want)
-		}
+		oracle.Equal(t, test.c.Facts, test.want, "%s", test.name)
 	}
 }
 
@@ -78,13 +73,9 @@ func TestLargeNumbersHideNothing(t *testing.T) {
 				legal(New("", g, []float64{s, s, s, large, 1, 1}, []float64{e, e, e, 1})),
 				legal(New("", g, []float64{s, s, s, 1, 1, 1}, []float64{e, e, e, large})),
 			} {
-				if c.Facts != (Facts{Bound: None}) {
-					t.Errorf("%+v is claimed before it is proved", c.Facts)
-				}
+				oracle.Equal(t, c.Facts, Facts{Bound: None}, "claims before a proof")
 				c.Prove(g)
-				if c.Facts != test.want {
-					t.Errorf("triangle %v, large number %g (%d): %+v, want %+v", test.triangle, large, i, c.Facts, test.want)
-				}
+				oracle.Equal(t, c.Facts, test.want, "triangle %v, large number %g (%d)", test.triangle, large, i)
 			}
 		}
 	}
@@ -146,8 +137,7 @@ func drawCounting(t *rapid.T, g *graph.Graph) *Numbers {
 	return c
 }
 
-// eachSet calls visit with every non-empty set of nodes, as bits, and the edges
-// inside it.
+// eachSet calls visit with every non-empty set of nodes, as bits, and the edges inside it.
 func eachSet(g *graph.Graph, visit func(set uint, inside []int32)) {
 	for set := uint(1); set < 1<<g.NumNodes(); set++ {
 		var inside []int32
@@ -160,11 +150,9 @@ func eachSet(g *graph.Graph, visit func(set uint, inside []int32)) {
 	}
 }
 
-// TestConvexByAllSets: the free energy is concave exactly if no set S of nodes
-// has Σ_{s∈S} ρ_s < Σ_{E(S)} c_uv. Where one has, making its nodes copies of one
-// another, independent of the rest, gives curvature of the wrong sign: with
-// τ_s = (½,½), δ_s = ±1 and the edges of S on the diagonal it is
-// −4 (Σ ρ_s − Σ c_uv). Facts.Convex must say the same.
+// TestConvexByAllSets: the free energy is concave exactly if no set S of nodes has Σ_{s∈S} ρ_s < Σ_{E(S)} c_uv. Where
+// one has, making its nodes copies of one another, independent of the rest, gives curvature of the wrong sign: with τ_s
+// = (½,½), δ_s = ±1 and the edges of S on the diagonal it is −4 (Σ ρ_s − Σ c_uv). Facts.Convex must say the same.
 func TestConvexByAllSets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawGraph(t)
@@ -182,9 +170,7 @@ func TestConvexByAllSets(t *testing.T) {
 			}
 			concave = concave && slack >= 0
 		})
-		if c.Facts.Convex != concave {
-			t.Fatalf("%+v with c_s = %v and c_uv = %v, concave: %v", c.Facts, c.Node, c.Edge, concave)
-		}
+		oracle.MustEqual(t, c.Facts.Convex, concave, "%+v with c_s = %v and c_uv = %v: concave", c.Facts, c.Node, c.Edge)
 	})
 }
 

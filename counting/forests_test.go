@@ -3,7 +3,6 @@ package counting
 import (
 	"context"
 	"errors"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/gen"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // cover is coverForests without an end before its own.
@@ -41,16 +41,14 @@ func TestCoverEnds(t *testing.T) {
 	}
 }
 
-// drawGraph returns a graph with up to most nodes, few or many edges, often
-// disconnected.
+// drawGraph returns a graph with up to most nodes, few or many edges, often disconnected.
 func drawForested(t *rapid.T, most int) *graph.Graph {
 	n := rapid.IntRange(1, most).Draw(t, "nodes")
 	p := rapid.SampledFrom([]float64{0.1, 0.3, 0.6, 1}).Draw(t, "probability")
 	return legal(gen.ErdosRenyi(n, p, source(rapid.Uint64().Draw(t, "graph seed"))))
 }
 
-// isSpanningForest reports whether the edges are acyclic and as many as a spanning
-// forest has.
+// isSpanningForest reports whether the edges are acyclic and as many as a spanning forest has.
 func isSpanningForest(g *graph.Graph, edges []int32) bool {
 	u, v := make([]int32, len(edges)), make([]int32, len(edges))
 	for i, e := range edges {
@@ -85,9 +83,7 @@ func TestCover(t *testing.T) {
 			t.Fatalf("counts are %v, the forests have %v", sample.Count, count)
 		}
 		for e, mu := range sample.Appearance() {
-			if want := float64(count[e]) / float64(sample.Forests); mu != want {
-				t.Fatalf("appearance of edge %d is %v, want %v", e, mu, want)
-			}
+			oracle.MustEqual(t, mu, float64(count[e])/float64(sample.Forests), "share of forests with edge %d", e)
 		}
 	})
 }
@@ -102,9 +98,7 @@ func TestCoverIsEven(t *testing.T) {
 		sample := cover(g, source(1), 200)
 		mean := 200 * float64(g.NumNodes()-1) / float64(g.NumEdges())
 		for e, count := range sample.Count {
-			if math.Abs(float64(count)-mean) > 4 {
-				t.Errorf("%s: edge %d is in %d of 200 forests, want about %.1f", name, e, count, mean)
-			}
+			oracle.Near(t, float64(count), mean, 4, "%s: how many of 200 forests have edge %d", name, e)
 		}
 	}
 }
@@ -145,9 +139,8 @@ func TestParent(t *testing.T) {
 			}
 		}
 		for d := range want {
-			if math.Abs(sample.Parent[d]-want[d]) > 1e-12 {
-				t.Fatalf("target of %d is the parent in %v, want %v", d, sample.Parent[d], want[d])
-			}
+			oracle.MustNear(t, sample.Parent[d], want[d], 1e-12,
+				"share of the forests in which the target of %d is the parent", d)
 		}
 		if g.IsForest() && !slices.Equal(parents(g), sample.Parent) {
 			t.Fatalf("of the only forest: %v, want %v", parents(g), sample.Parent)

@@ -8,12 +8,6 @@ import (
 	"github.com/blockbp/blockbp/internal/gen"
 )
 
-// fataler is what testing.T and rapid.T have in common.
-type fataler interface {
-	Helper()
-	Fatalf(format string, args ...any)
-}
-
 func source(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 11)) }
 
 // legal returns the value of a call that may not fail here.

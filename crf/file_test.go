@@ -12,14 +12,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/safetensors"
 )
 
-// fileModel has tied and untied types, mixed cardinalities and a type without
-// features; weight i is i + ½.
+// fileModel has tied and untied types, mixed cardinalities and a type without features; weight i is i + ½.
 func fileModel(t testing.TB) *Model {
 	t.Helper()
 	m := oracle.Must(NewModel(Schema{
@@ -52,15 +49,9 @@ func TestModelFileRoundTrip(t *testing.T) {
 	path := saved(t, m, meta)
 	got, gotMeta, err := Load(path)
 	oracle.OK(t, err)
-	if diff := cmp.Diff(m.Schema, got.Schema); diff != "" {
-		t.Error(diff)
-	}
-	if !slices.Equal(m.Weights, got.Weights) {
-		t.Errorf("weights are %v, want %v", got.Weights, m.Weights)
-	}
-	if !maps.Equal(meta, gotMeta) {
-		t.Errorf("metadata are %v, want %v", gotMeta, meta)
-	}
+	oracle.Equal(t, got.Schema, m.Schema, "schema")
+	oracle.Equal(t, got.Weights, m.Weights, "weights")
+	oracle.Equal(t, gotMeta, meta, "metadata")
 	first, _ := os.ReadFile(path)
 	second, _ := os.ReadFile(saved(t, got, gotMeta))
 	if len(first) == 0 || string(first) != string(second) {
@@ -68,8 +59,7 @@ func TestModelFileRoundTrip(t *testing.T) {
 	}
 }
 
-// A NumPy user reads [state, feature] from the bytes; this does the same without
-// the reader.
+// A NumPy user reads [state, feature] from the bytes; this does the same without the reader.
 func TestModelFileLayout(t *testing.T) {
 	m := fileModel(t)
 	raw := oracle.Must(os.ReadFile(saved(t, m, nil)))(t)
@@ -114,13 +104,9 @@ func TestModelFileLayout(t *testing.T) {
 		{at("edge.part of", 1, 0, 2), "edge.part of[states tree, 0, feature 2]"},
 		{at("edge.beside", 1, 0, 1, 0), "edge.beside 1[states 0, 1, feature 0]"},
 	} {
-		if want := weight(c.name); c.got != want {
-			t.Errorf("%s is %v in the file, want %v", c.name, c.got, want)
-		}
+		oracle.Equal(t, c.got, weight(c.name), "%s", c.name)
 	}
-	if got, want := header["node.silent"].Shape, []int{5, 0}; !slices.Equal(got, want) {
-		t.Errorf("node.silent has shape %v, want %v", got, want)
-	}
+	oracle.Equal(t, header["node.silent"].Shape, []int{5, 0}, "node.silent has shape")
 }
 
 func TestModelFileRefusesNonFinite(t *testing.T) {
@@ -133,9 +119,8 @@ func TestModelFileRefusesNonFinite(t *testing.T) {
 	m = fileModel(t)
 	m.NodeCounts = []float64{1, math.Inf(1)}
 	oracle.WantError(t, Save(filepath.Join(t.TempDir(), "x"), m, nil), "counting.node: number 1 is +Inf")
-	if err := Save(filepath.Join(t.TempDir(), "x"), fileModel(t), map[string]string{"schema": ""}); err == nil {
-		t.Error("Save: a reserved key was accepted")
-	}
+	oracle.WantError(t, Save(filepath.Join(t.TempDir(), "x"), fileModel(t), map[string]string{"schema": ""}),
+		`metadata key "schema" is reserved`)
 }
 
 func TestModelFileDamaged(t *testing.T) {
@@ -226,8 +211,7 @@ func readBytes(raw []byte) (*Model, map[string]string, error) {
 	return readFile(f)
 }
 
-// FuzzModelFile: what stands behind a wrong checksum is looked at too, so that fuzzing
-// comes to all of the reader.
+// FuzzModelFile: what stands behind a wrong checksum is looked at too, so that fuzzing comes to all of the reader.
 func FuzzModelFile(f *testing.F) {
 	for _, m := range smallModels() {
 		f.Add(must(os.ReadFile(saved(f, m, map[string]string{"counting": "trw"}))))
@@ -254,16 +238,13 @@ func symmetricModel() *Model {
 	return m
 }
 
-// TestSymmetrise: tables of symmetric types get the mean of both ways round, and no others
-// change.
+// TestSymmetrise: tables of symmetric types get the mean of both ways round, and no others change.
 func TestSymmetrise(t *testing.T) {
 	m := symmetricModel()
 	oracle.OK(t, m.CheckSymmetry())
 	directed := m.Layout.Edge[2]
 	for i := directed.At; i < directed.At+directed.Len; i++ {
-		if m.Weights[i] != float64(i*i%17) {
-			t.Errorf("weight %d of the directed type changed to %v", i, m.Weights[i])
-		}
+		oracle.Equal(t, m.Weights[i], float64(i*i%17), "weight %d of the directed type changed to", i)
 	}
 	tied := m.Layout.Edge[0]
 	x, y := tied.At+9+0*3+2, tied.At+9+2*3+0 // second feature, states 0, 2 and 2, 0
@@ -276,8 +257,7 @@ func TestSymmetrise(t *testing.T) {
 	}
 }
 
-// TestSymmetricFile: files keep what is symmetric, and models that are not what they say are
-// refused both ways.
+// TestSymmetricFile: files keep what is symmetric, and models that are not what they say are refused both ways.
 func TestSymmetricFile(t *testing.T) {
 	m := symmetricModel()
 	path := saved(t, m, nil)

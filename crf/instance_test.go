@@ -127,9 +127,7 @@ func TestWeightName(t *testing.T) {
 		len(m.Weights):          "weight 40",
 		m.Layout.Edge[0].At + 8: "edge.part of[states tree, 0, feature 1]",
 	} {
-		if got := m.WeightName(i); got != want {
-			t.Errorf("weight %d is %q, want %q", i, got, want)
-		}
+		oracle.Equal(t, m.WeightName(i), want, "weight %d", i)
 	}
 }
 
@@ -205,12 +203,9 @@ func TestSparseStartTooLarge(t *testing.T) {
 			t.Errorf("panic: %v", r)
 		}
 	}()
-	if _, err := Sparse([]int{0, 5, 3}, []int32{0, 1, 0}, nil, 2); err == nil {
-		t.Error("a row that ends beyond the data was accepted")
-	}
-	if _, err := Sparse([]int{0, 0}, nil, nil, -1); err == nil {
-		t.Error("a negative dimension was accepted")
-	}
+	oracle.Fails(Sparse([]int{0, 5, 3}, []int32{0, 1, 0}, nil, 2))(t,
+		"sparse row 0 ends before it begins, or beyond the data")
+	oracle.Fails(Sparse([]int{0, 0}, nil, nil, -1))(t, "sparse rows are inconsistent")
 }
 
 // TestPickSparse: rows that are picked are those of the whole, in the order that is asked for.
@@ -222,9 +217,7 @@ func TestPickSparse(t *testing.T) {
 			x, y := make([]float64, 3), make([]float64, 3)
 			some.Row(x, i)
 			whole.Row(y, r)
-			if !slices.Equal(x, y) {
-				t.Errorf("row %v, want %v", x, y)
-			}
+			oracle.Equal(t, x, y, "row")
 		}
 	}
 }

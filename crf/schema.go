@@ -128,8 +128,7 @@ func (s *Schema) Validate() error {
 	return s.validateMask()
 }
 
-// checkType checks a type; names are those before it, and own is what is wrong with
-// what types of its kind alone have.
+// checkType checks a type; names are those before it, and own is what is wrong with what types of its kind alone have.
 func checkType(
 	kind string, i int, name string, names map[string]bool, own string, features, copies, featureNames int,
 ) error {

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
@@ -48,9 +46,7 @@ func TestArrayFolder(t *testing.T) {
 	if len(together.Instances) != 3 || len(together.Sources) != 8 {
 		t.Fatalf("%d instances, %d sources", len(together.Instances), len(together.Sources))
 	}
-	if diff := cmp.Diff(together.Schema, want.Schema); diff != "" {
-		t.Error(diff)
-	}
+	oracle.Equal(t, together.Schema, want.Schema, "schema")
 	for i, in := range together.Instances {
 		w := want.Instances[i]
 		gu, gv := in.Graph.Ends()
@@ -58,18 +54,12 @@ func TestArrayFolder(t *testing.T) {
 		if in.Name != w.Name || !slices.Equal(gu, wu) || !slices.Equal(gv, wv) || in.Weight() != w.Weight() || in.Rows != w.Rows || in.Cols != w.Cols {
 			t.Errorf("instance %d is %s, %v–%v, weight %v, %d × %d", i, in.Name, gu, gv, in.Weight(), in.Rows, in.Cols)
 		}
-		if diff := cmp.Diff(in.Samples(), w.Samples()); diff != "" {
-			t.Error(diff)
-		}
+		oracle.Equal(t, in.Samples(), w.Samples(), "samples")
 		for s := range in.Graph.NumNodes() {
-			if !slices.Equal(row(in.NodeFeatures(0), s), row(w.NodeFeatures(0), s)) {
-				t.Errorf("instance %d, node %d: %v", i, s, row(in.NodeFeatures(0), s))
-			}
+			oracle.Equal(t, row(in.NodeFeatures(0), s), row(w.NodeFeatures(0), s), "instance %d, node %d", i, s)
 		}
 		for e := range in.Graph.NumEdges() {
-			if !slices.Equal(row(in.EdgeFeatures(0), e), row(w.EdgeFeatures(0), e)) {
-				t.Errorf("instance %d, edge %d: %v", i, e, row(in.EdgeFeatures(0), e))
-			}
+			oracle.Equal(t, row(in.EdgeFeatures(0), e), row(w.EdgeFeatures(0), e), "instance %d, edge %d", i, e)
 		}
 	}
 	// Features stay where they are.
@@ -118,7 +108,5 @@ func TestArrayFolderHidden(t *testing.T) {
 	for _, name := range []string{".npy", "._edges.npy", ".npz"} {
 		oracle.OK(t, os.WriteFile(filepath.Join(folder, name), []byte("no array"), 0o600))
 	}
-	if set := mustOpen(t, folder, Options{}); len(set.Instances) != 3 {
-		t.Errorf("%d instances, want 3", len(set.Instances))
-	}
+	oracle.Equal(t, len(mustOpen(t, folder, Options{}).Instances), 3, "instances")
 }

@@ -29,9 +29,7 @@ func TestAveraged(t *testing.T) {
 			}
 			a, b := got.Instances[0].NodeFeatures(0), want.Instances[0].NodeFeatures(0)
 			for s := range a.Rows() {
-				if !slices.Equal(row(a, s), row(b, s)) {
-					t.Errorf("%s, %d hops, node %d: %v, want %v", name, hops, s, row(a, s), row(b, s))
-				}
+				oracle.Equal(t, row(a, s), row(b, s), "%s, %d hops, node %d", name, hops, s)
 			}
 			if got.Instances[0].Schema() != &got.Schema || set.Recipe.Hops != 0 || !slices.Equal(before, set.Instances[0].NodeFeatures(0).Data().Value) {
 				t.Errorf("%s: the set itself has changed", name)
@@ -59,9 +57,7 @@ func TestHopsOfTables(t *testing.T) {
 	set := mustOpen(t, plain, Options{Hops: 1, States: []string{"p", "q"}})
 	f := set.Instances[0].NodeFeatures(0)
 	for node, want := range [][]float64{{3, 0, 0, 1}, {4.5, .5, 0, 1}, {6, 1, 0, 1}, {0, 0, 1, 0}, {0, 0, 1, 0}} {
-		if got := row(f, node); !slices.Equal(got, want) {
-			t.Errorf("means of node %d are %v, want %v", node, got, want)
-		}
+		oracle.Equal(t, row(f, node), want, "means of node %d", node)
 	}
 	if text := strings.Join(set.Warnings, "\n"); set.Recipe.Hops != 1 || !strings.Contains(text, `column "features" has 3 missing cells of 5`) {
 		t.Errorf("recipe %+v, warnings %s", set.Recipe, text)

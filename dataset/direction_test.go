@@ -47,9 +47,7 @@ func TestDirection(t *testing.T) {
 		for _, e := range set.Schema.EdgeTypes {
 			got = append(got, e.Symmetric)
 		}
-		if !slices.Equal(got, c.want) {
-			t.Errorf("%s: symmetric %v, want %v", c.name, got, c.want)
-		}
+		oracle.Equal(t, got, c.want, "%s: symmetric", c.name)
 	}
 	files := tables("0\t0\tx\t1\n1\t1\tx\t0\n", "0\t1\n")
 	if set := mustOpen(t, writeFiles(t, files), Options{}); !set.Schema.EdgeTypes[0].Symmetric {
@@ -158,17 +156,13 @@ func TestDirectionNote(t *testing.T) {
 		!strings.Contains(got, " times, the other way round ") || !strings.HasSuffix(got, advice) {
 		t.Errorf("note %q", got)
 	}
-	if got := noted(Options{Directed: true}); got != "" {
-		t.Errorf("of directed edges: %q", got)
-	}
+	oracle.Equal(t, noted(Options{Directed: true}), "", "of directed edges")
 	for e := range a.Edges {
 		if rng.IntN(2) == 0 {
 			a.Edges[e][0], a.Edges[e][1] = a.Edges[e][1], a.Edges[e][0]
 		}
 	}
-	if got := noted(Options{}); got != "" {
-		t.Errorf("with ends in any order: %q", got)
-	}
+	oracle.Equal(t, noted(Options{}), "", "with ends in any order")
 }
 
 // TestDirectionOfSamples: samples of few edges are as little evidence as few edges are, and where

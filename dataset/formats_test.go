@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/blockbp/blockbp/internal/formats"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 const (
@@ -93,9 +94,8 @@ func TestFormats(t *testing.T) {
 			"day.\n", ""},
 	} {
 		folder := writeFiles(t, map[string]string{c.name: c.text})
-		if got := formats.Look(filepath.Join(folder, c.name)).Best().What; got != c.want {
-			t.Errorf("%s, %q: it is %q, want %q", c.name, c.text, got, c.want)
-		}
+		oracle.Equal(t, formats.Look(filepath.Join(folder, c.name)).Best().What, c.want,
+			"%s, %q: what it is taken for", c.name, c.text)
 	}
 }
 
@@ -175,18 +175,17 @@ func TestEdgeList(t *testing.T) {
 		if g := set.Instances[0].Graph; g.NumNodes() != 4 || g.NumEdges() != 6 {
 			t.Errorf("%s: %d nodes and %d edges", name, g.NumNodes(), g.NumEdges())
 		}
-		if weight := set.Schema.EdgeTypes[0].FeatureNames[0][0] == 'w'; weight != (strings.HasSuffix(name, "t") &&
-			name != "arrows.txt") {
-			t.Errorf("%s: features of edges are %q", name, set.Schema.EdgeTypes[0].FeatureNames)
-		}
+		oracle.Equal(t, set.Schema.EdgeTypes[0].FeatureNames[0][0] == 'w', strings.HasSuffix(name, "t") &&
+			name != "arrows.txt", "%s: weights are features of edges, %q", name, set.Schema.EdgeTypes[0].FeatureNames)
 		_, err = Open(t.Context(), []string{filepath.Join(folder, name)}, Options{})
-		wantError(t, err, "it is a list of edges, and a table of nodes and one of edges are wanted; write nodes.csv, "+
+		oracle.WantError(t, err, "it is a list of edges, and a table of nodes and one of edges are wanted; write nodes.csv, "+
 			"id,label")
 	}
 	folder := writeFiles(t, map[string]string{"nodes.csv": karateID, "e.edgelist": "0 1\n1 2 {'x': 1}\n"})
 	_, err := Open(t.Context(), []string{filepath.Join(folder, "nodes.csv"), filepath.Join(folder, "e.edgelist")},
 		Options{Columns: []string{"label=club"}})
-	wantError(t, err, "e.edgelist:2: there are 4 fields, want two nodes, and perhaps a weight; write a table of edges")
+	oracle.WantError(t, err,
+		"e.edgelist:2: there are 4 fields, want two nodes, and perhaps a weight; write a table of edges")
 }
 
 // TestEdgeListOfNames: ends may be names below a header, and errors are at the line where an edge stands.
@@ -205,7 +204,7 @@ func TestEdgeListOfNames(t *testing.T) {
 		folder := writeFiles(t, map[string]string{"nodes.csv": nodes, "e.txt": text})
 		set, err := Open(t.Context(), []string{filepath.Join(folder, "nodes.csv"), filepath.Join(folder, "e.txt")}, Options{})
 		if want != "" {
-			wantError(t, err, want)
+			oracle.WantError(t, err, want)
 		} else if err != nil || set.Instances[0].Graph.NumEdges() != 3 {
 			t.Errorf("%q: %v", text, err)
 		}
@@ -231,7 +230,7 @@ func TestNoHeader(t *testing.T) {
 			set, err := Open(t.Context(), []string{filepath.Join(folder, tables[0]), filepath.Join(folder, tables[1])},
 				Options{})
 			if c.want != "" {
-				wantError(t, err, c.want)
+				oracle.WantError(t, err, c.want)
 			} else if warnings := fmt.Sprint(set.Warnings); err != nil || set.Instances[0].Graph.NumEdges() != 3 ||
 				!strings.Contains(warnings, "is read as a list of edges") ||
 				strings.Contains(c.text, ";,5") != strings.Contains(warnings, `as ",5" in `+filepath.Join(folder, "el.csv")) {

@@ -6,15 +6,12 @@ import (
 	"fmt"
 	"image"
 	"image/color"
-	"image/png"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/oracle"
@@ -24,11 +21,6 @@ import (
 func colourful(t testing.TB, seed uint64, sizes ...[2]int) (files map[string]string, pictures []*image.NRGBA) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	files = map[string]string{ManifestName: `{"states": ["a", "b"]}`}
-	encode := func(p image.Image) string {
-		var b bytes.Buffer
-		oracle.OK(t, png.Encode(&b, p))
-		return b.String()
-	}
 	for i, s := range sizes {
 		picture := image.NewNRGBA(image.Rect(0, 0, s[1], s[0]))
 		var labels strings.Builder
@@ -40,7 +32,7 @@ func colourful(t testing.TB, seed uint64, sizes ...[2]int) (files map[string]str
 			labels.WriteString("\n")
 		}
 		id := fmt.Sprintf("p%d", i)
-		files["images/"+id+".png"] = encode(picture)
+		files["images/"+id+".png"] = pictureOf(t, picture)
 		files["labels/"+id+".regions.txt"] = labels.String()
 		files["features/"+id+".npy"] = cells(s[0], s[1], 1)
 		pictures = append(pictures, picture)
@@ -129,21 +121,16 @@ func TestContrastEdges(t *testing.T) {
 					}
 				}
 			}
-			if n := ground.Tables(in.EdgeFeatures(0)); n != len(ways)*len(set.Recipe.Edges.Colour[0].Values) {
-				t.Errorf("%d tables", n)
-			}
+			oracle.Equal(t, ground.Tables(in.EdgeFeatures(0)), len(ways)*len(set.Recipe.Edges.Colour[0].Values), "tables")
 		}
 		// The recipe is the same when it is read again, and a picture has the same features alone as among others.
 		again := oracle.Must(ParseRecipe(set.Recipe.String()))(t)
-		if diff := cmp.Diff(&set.Recipe, again); diff != "" {
-			t.Error(diff)
-		}
+		oracle.Equal(t, *again, set.Recipe, "recipe")
 		only := writeFiles(t, files)
 		one := mustOpen(t, only, Options{Schema: &set.Schema, Recipe: again, List: writeList(t, "p1\n"), NoLabels: true})
 		for e := range one.Instances[0].Graph.NumEdges() {
-			if !slices.Equal(row(one.Instances[0].EdgeFeatures(0), e), row(set.Instances[1].EdgeFeatures(0), e)) {
-				t.Fatalf("edge %d of the same picture has other features", e)
-			}
+			oracle.MustEqual(t, row(one.Instances[0].EdgeFeatures(0), e), row(set.Instances[1].EdgeFeatures(0), e),
+				"features of edge %d of the same picture", e)
 		}
 	}
 }

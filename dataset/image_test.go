@@ -16,8 +16,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/upsample"
 )
@@ -39,9 +37,7 @@ func indexed(t testing.TB, rows, cols int, labels ...uint8) string {
 	}
 	p := image.NewPaletted(image.Rect(0, 0, cols, rows), palette)
 	copy(p.Pix, labels)
-	var b bytes.Buffer
-	oracle.OK(t, png.Encode(&b, p))
-	return b.String()
+	return pictureOf(t, p)
 }
 
 // cells returns a feature map of 32-bit numbers.
@@ -77,9 +73,7 @@ func TestImages(t *testing.T) {
 	for _, in := range set.Instances {
 		names = append(names, in.Name)
 	}
-	if want := []string{"2", "10", "tall"}; !slices.Equal(names, want) {
-		t.Fatalf("instances are %q, want %q", names, want)
-	}
+	oracle.MustEqual(t, names, []string{"2", "10", "tall"}, "instances")
 	in := set.Instances[0]
 	if set.Instances[1].Graph != in.Graph || set.Instances[2].Graph == in.Graph || in.Graph.NumEdges() != 10 || in.Rows != 2 || in.Cols != 4 {
 		t.Error("grids are not as wanted")
@@ -90,12 +84,8 @@ func TestImages(t *testing.T) {
 			t.Errorf("features of pixel (1, %d) are %v, want %v and the bias", c, got, want)
 		}
 	}
-	if want := [][]int32{{0, 1, 1, -1, 2, 2, -1, 0}}; !cmp.Equal(in.Samples(), want) {
-		t.Errorf("labels are %v, want %v", in.Samples(), want)
-	}
-	if want := [][]int32{{0, 1, 2, -1, 0, 0, 0, 0}}; !cmp.Equal(set.Instances[1].Samples(), want) {
-		t.Errorf("labels are %v, want %v", set.Instances[1].Samples(), want)
-	}
+	oracle.Equal(t, in.Samples(), [][]int32{{0, 1, 1, -1, 2, 2, -1, 0}}, "labels")
+	oracle.Equal(t, set.Instances[1].Samples(), [][]int32{{0, 1, 2, -1, 0, 0, 0, 0}}, "labels")
 	n := set.Schema.NodeTypes[0]
 	if !slices.Equal(n.FeatureNames, []string{"height", "bias"}) || n.States[2] != "road" || !slices.Equal(set.Warnings, []string{"3 of 24 labels are hidden (negative, or 255 in a picture)"}) {
 		t.Errorf("node type %+v, warnings %q", n, set.Warnings)
@@ -103,16 +93,12 @@ func TestImages(t *testing.T) {
 	if got, want := set.Images[2], (ImageSource{ID: "tall", Path: filepath.Join(folder, "images", "tall.jpeg"), Width: 2, Height: 4}); got != want {
 		t.Errorf("picture is %+v, want %+v", got, want)
 	}
-	if len(set.Sources) != 10 {
-		t.Errorf("%d sources, want 10", len(set.Sources))
-	}
+	oracle.Equal(t, len(set.Sources), 10, "sources")
 	for e := range int32(in.Graph.NumEdges()) {
 		distance := math.Abs(row(in.NodeFeatures(0), int(in.Graph.U(e)))[0] - row(in.NodeFeatures(0), int(in.Graph.V(e)))[0])
 		want := make([]float64, set.Recipe.Bins)
 		want[binOf(distance, set.Recipe.BinEdges)] = 1
-		if got := row(in.EdgeFeatures(0), int(e)); !slices.Equal(got, want) {
-			t.Errorf("edge %d at distance %v is in the bin %v, want %v", e, distance, got, want)
-		}
+		oracle.Equal(t, row(in.EdgeFeatures(0), int(e)), want, "bin of edge %d at distance %v", e, distance)
 	}
 
 	// A model takes its own bins and bias, whatever the options say, and says so.
@@ -120,18 +106,14 @@ func TestImages(t *testing.T) {
 	if len(again.Instances) != 2 || again.Instances[1].Name != "2" || len(again.Instances[1].Samples()) != 0 {
 		t.Fatalf("%d instances", len(again.Instances))
 	}
-	if diff := cmp.Diff(set.Recipe, again.Recipe); diff != "" {
-		t.Error(diff)
-	}
+	oracle.Equal(t, again.Recipe, set.Recipe, "recipe")
 	if want := []string{"dataset.Options.Neighbours is 8, but the model was trained with 4, which holds",
 		"dataset.Options.Bins is 7, but the model was trained with 2, which holds",
 		"dataset.Options.NoBias is true, but the model was trained with false, which holds"}; !slices.Equal(again.Warnings, want) {
 		t.Errorf("warnings are %q, want %q", again.Warnings, want)
 	}
 	for e := range in.Graph.NumEdges() {
-		if !slices.Equal(row(in.EdgeFeatures(0), e), row(again.Instances[1].EdgeFeatures(0), e)) {
-			t.Errorf("edge %d is in another bin", e)
-		}
+		oracle.Equal(t, row(in.EdgeFeatures(0), e), row(again.Instances[1].EdgeFeatures(0), e), "bin of edge %d", e)
 	}
 	eight := mustOpen(t, folder, Options{Neighbours: 8, NoBias: true, Bins: 1, List: filepath.Join(folder, "some.txt")})
 	if eight.Instances[1].Graph.NumEdges() != 16 || eight.Schema.NodeTypes[0].Features != 1 || eight.Schema.EdgeTypes[0].Features != 1 {
@@ -206,8 +188,8 @@ func TestImagesRefuse(t *testing.T) {
 			refuses(t, writeFiles(t, files), c.options, c.want...)
 		})
 	}
-	_, err := Open(t.Context(), []string{writeFiles(t, someImages(t)), writeFiles(t, someImages(t))}, Options{})
-	wantError(t, err, "2 image folders are given")
+	two := []string{writeFiles(t, someImages(t)), writeFiles(t, someImages(t))}
+	oracle.Fails(Open(t.Context(), two, Options{}))(t, "2 image folders are given")
 }
 
 func colours(t testing.TB) string {
@@ -255,9 +237,8 @@ func TestFeatureMapFits(t *testing.T) {
 		{80, 60, 240, 320, false}, {54, 80, 240, 320, false}, {60, 80, 320, 240, false}, {240, 324, 240, 320, false},
 	} {
 		m := &featureMap{rows: c.mapRows, cols: c.mapCols}
-		if got := m.fits(c.rows, c.cols); got != c.want {
-			t.Errorf("a map of %d×%d for a picture of %d×%d: %v, want %v", c.mapRows, c.mapCols, c.rows, c.cols, got, c.want)
-		}
+		oracle.Equal(t, m.fits(c.rows, c.cols), c.want,
+			"a map of %d×%d for a picture of %d×%d", c.mapRows, c.mapCols, c.rows, c.cols)
 	}
 }
 
@@ -266,16 +247,12 @@ func TestBinEdges(t *testing.T) {
 	for i := range sample {
 		sample[i] = float64((i * 7) % 1000)
 	}
-	if got, want := binEdges(sample, 4), []float64{250, 500, 750}; !slices.Equal(got, want) {
-		t.Errorf("edges are %v, want %v", got, want)
-	}
+	oracle.Equal(t, binEdges(sample, 4), []float64{250, 500, 750}, "edges")
 	// Half of the distances are equal: the bins that would be empty are left out.
 	for i := range sample {
 		sample[i] = max(500, float64(i))
 	}
-	if got, want := binEdges(sample, 4), []float64{750}; !slices.Equal(got, want) {
-		t.Errorf("edges are %v, want %v", got, want)
-	}
+	oracle.Equal(t, binEdges(sample, 4), []float64{750}, "edges")
 	for x, want := range map[float64]int32{-1: 0, 1: 1, 1.5: 1, 2: 2, 3: 2} {
 		if got := binOf(x, []float64{1, 2}); got != int(want) {
 			t.Errorf("%v is in bin %d, want %d", x, got, want)
@@ -386,8 +363,6 @@ func TestImagesByLinks(t *testing.T) {
 		for _, e := range oracle.Must(os.ReadDir(there))(t) {
 			oracle.OK(t, os.Symlink(filepath.Join(there, e.Name()), filepath.Join(here, names.Replace(e.Name()))))
 		}
-		if set := mustOpen(t, here, Options{}); len(set.Instances) != 3 {
-			t.Errorf("%d images", len(set.Instances))
-		}
+		oracle.Equal(t, len(mustOpen(t, here, Options{}).Instances), 3, "images")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestLabelNames: labels that do not begin at 0 are the names of as many states, in the
@@ -19,9 +20,7 @@ func TestLabelNames(t *testing.T) {
 	}
 	for _, untied := range []bool{false, true} {
 		set := mustOpen(t, writeSet(t, "", labelled([]int32{1003, -1, 1001}), labelled([]int32{1002, 1002, 1001})), Options{Untied: untied})
-		if states := set.Schema.NodeTypes[0].States; !slices.Equal(states, []string{"1001", "1002", "1003"}) {
-			t.Errorf("untied %v: states %q", untied, states)
-		}
+		oracle.Equal(t, set.Schema.NodeTypes[0].States, []string{"1001", "1002", "1003"}, "untied %v: states", untied)
 		if a, b := set.Instances[0].Samples()[0], set.Instances[1].Samples()[0]; !slices.Equal(a, []int32{2, -1, 0}) || !slices.Equal(b, []int32{1, 1, 0}) {
 			t.Errorf("untied %v: labels are states %v and %v", untied, a, b)
 		}
@@ -30,17 +29,13 @@ func TestLabelNames(t *testing.T) {
 			t.Errorf("untied %v: warnings %q", untied, set.Warnings)
 		}
 		recipe, err := ParseRecipe(set.Recipe.String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, err)
 		of := Options{Schema: &set.Schema, Recipe: recipe}
 		given := mustOpen(t, writeSet(t, "", labelled([]int32{-1, 1003, 1003})), of)
-		if got := given.Instances[0].Samples()[0]; !slices.Equal(got, []int32{-1, 2, 2}) {
-			t.Errorf("untied %v: of data for the model labels are states %v", untied, got)
-		}
-		if got := given.Labels(given.Instances[0], []int32{2, -1, 0}); !slices.Equal(got, []int32{1003, -1, 1001}) {
-			t.Errorf("untied %v: predicted states are labels %v", untied, got)
-		}
+		oracle.Equal(t, given.Instances[0].Samples()[0], []int32{-1, 2, 2},
+			"untied %v: of data for the model labels are states", untied)
+		oracle.Equal(t, given.Labels(given.Instances[0], []int32{2, -1, 0}), []int32{1003, -1, 1001},
+			"untied %v: predicted states are labels", untied)
 		for _, wrong := range []int32{2, 1004, -2} {
 			refuses(t, writeSet(t, "", labelled([]int32{1001, wrong, 1003})), of, "0.npz:labels[1]: label is ", "want -1 (unobserved) or a state of the model: 1001, 1002, 1003")
 		}
@@ -72,9 +67,7 @@ func TestLabelNamesOfTypes(t *testing.T) {
 	if x, y := set.Schema.NodeTypes[0].States, set.Schema.NodeTypes[1].States; !slices.Equal(x, []string{"0", "1"}) || !slices.Equal(y, []string{"7", "9"}) || !slices.Equal(set.Recipe.LabelNames, []int{1}) {
 		t.Errorf("states %q and %q, names %v", x, y, set.Recipe.LabelNames)
 	}
-	if got := set.Labels(set.Instances[0], set.Instances[0].Samples()[1]); !slices.Equal(got, []int32{1, 1, 9}) {
-		t.Errorf("labels %v", got)
-	}
+	oracle.Equal(t, set.Labels(set.Instances[0], set.Instances[0].Samples()[1]), []int32{1, 1, 9}, "labels")
 }
 
 // TestLabelsOfNamesThatAreNumbers: spins of -1 and 1, masks of 0 and 255 and classes of tables that are numbers are
@@ -93,9 +86,7 @@ func TestLabelsOfNamesThatAreNumbers(t *testing.T) {
 		{Recipe{Kind: kindGraph, Sheets: &sheetRecipe{}}, []string{"01", "2"}, []int32{1, 0, -1}},
 	} {
 		set := Set{Recipe: c.recipe, Schema: crf.Schema{NodeTypes: []crf.NodeType{{States: c.states}}}}
-		if got := set.Labels(nil, []int32{1, 0, crf.Unobserved}); !slices.Equal(got, c.want) {
-			t.Errorf("%+v of %q: %v, want %v", c.recipe, c.states, got, c.want)
-		}
+		oracle.Equal(t, set.Labels(nil, []int32{1, 0, crf.Unobserved}), c.want, "%+v of %q", c.recipe, c.states)
 	}
 }
 

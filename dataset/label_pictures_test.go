@@ -112,9 +112,7 @@ func TestLabelPictures(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		again := mustOpen(t, writeFiles(t, labelFolder(t, c.more, c.labels[0])), modelOf(set))
-		if got := again.Instances[0].Samples()[0]; !slices.Equal(got, c.want) {
-			t.Errorf("%s: a model reads labels %v, want %v", name, got, c.want)
-		}
+		oracle.Equal(t, again.Instances[0].Samples()[0], c.want, "%s: a model reads labels", name)
 	}
 }
 
@@ -134,9 +132,7 @@ func TestLabelDir(t *testing.T) {
 		}
 	}
 	set := mustOpen(t, folder, Options{LabelDir: "maps", States: []string{"a", "b", "c", "d"}})
-	if got := set.Instances[0].Samples()[0]; !slices.Equal(got, []int32{-1, -1, 3, 3, -1, -1, -1, 3}) {
-		t.Errorf("labels %v", got)
-	}
+	oracle.Equal(t, set.Instances[0].Samples()[0], []int32{-1, -1, 3, 3, -1, -1, -1, 3}, "labels")
 	refuses(t, folder, Options{}, "there is no folder "+filepath.Join(folder, "labels"), "LabelDir names it")
 }
 
@@ -146,9 +142,7 @@ func TestLabelArrays(t *testing.T) {
 	files["labels/a.npy"] = string(npyOf("<i4", "False", "(2, 4)", binary.LittleEndian,
 		[]int32{0, 1, 255, 0, 2, -1, -7, 65535}))
 	set := mustOpen(t, writeFiles(t, files), Options{})
-	if got := set.Instances[0].Samples()[0]; !slices.Equal(got, []int32{0, 1, -1, 0, 2, -1, -1, -1}) {
-		t.Errorf("labels %v", got)
-	}
+	oracle.Equal(t, set.Instances[0].Samples()[0], []int32{0, 1, -1, 0, 2, -1, -1, -1}, "labels")
 	files["labels/a.npy"] = string(npyOf("<f8", "False", "(2, 4)", binary.LittleEndian, make([]float64, 8)))
 	refuses(t, writeFiles(t, files), Options{}, "a.npy: dtype is <f8, want integers; convert it with astype(numpy.int32)")
 }
@@ -191,7 +185,7 @@ func TestLabelPicturesRefuse(t *testing.T) {
 			t.Errorf("%s: no error", name)
 			continue
 		}
-		wantError(t, err, c.want...)
+		oracle.WantError(t, err, c.want...)
 	}
 	set := mustOpen(t, writeFiles(t, labelFolder(t, nil, painted(black, red))), Options{})
 	named := Options{States: []string{hiddenName, "a", "b"}}
@@ -203,12 +197,10 @@ func TestLabelPicturesRefuse(t *testing.T) {
 	refuses(t, writeFiles(t, labelFolder(t, nil, painted(black, green))), modelOf(numbers), "its pixels are colours, and the labels that the model learned from are numbers")
 	broken := set.Recipe
 	broken.Palette = broken.Palette[:1]
-	_, err := ParseRecipe(broken.String())
-	wantError(t, err, "label_colours is not as")
+	oracle.Fails(ParseRecipe(broken.String()))(t, "label_colours is not as")
 }
 
-// TestMisplacedPictures: folders of pictures that are called otherwise, and pictures beside
-// each other, say what to do.
+// TestMisplacedPictures: folders of pictures that are called otherwise, and pictures beside each other, say what to do.
 func TestMisplacedPictures(t *testing.T) {
 	here := "a.png is a picture, which is not read; put pictures into a folder DATA/images"
 	it := "it is a picture, which is not read; put pictures into a folder DATA/images"
@@ -266,6 +258,5 @@ func TestColourFeatures(t *testing.T) {
 	refuses(t, files(greys(0, 1)), modelOf(set), "FeatureDir: there is no folder ")
 	wrong := set.Recipe
 	wrong.Colours, wrong.FeatureDim = true, 1 // as of models of before that learned from grey pictures
-	_, err := ParseRecipe(wrong.String())
-	wantError(t, err, "recipe: colours is not as")
+	oracle.Fails(ParseRecipe(wrong.String()))(t, "recipe: colours is not as")
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestSpins: labels that are -1 and 1 alone are refused wherever they come from, unless
@@ -65,9 +67,8 @@ func TestSpins(t *testing.T) {
 		t.Errorf("warnings %q", given.Warnings)
 	}
 	learning := Options{Schema: &set.Schema, Recipe: &set.Recipe, Learning: true}
-	if _, err := Open(t.Context(), []string{writeSet(t, "", spins)}, learning); err == nil {
-		t.Error("a model learns on from labels that may be spins")
-	}
+	oracle.Fails(Open(t.Context(), []string{writeSet(t, "", spins)}, learning))(t,
+		"0.npz:labels[0,1]: is -1, which hides a label", "if they are spins")
 }
 
 // TestAbout: what data say for those who read models is in their recipe, and asked of no other data.
@@ -76,9 +77,7 @@ func TestAbout(t *testing.T) {
 		a := triangle()
 		a.Labels = [][]int32{{0, 1, 1}}
 		set := mustOpen(t, writeSet(t, `{"about": "{\"x\": 1}"}`, a), Options{Untied: untied})
-		if set.Recipe.About != `{"x": 1}` {
-			t.Errorf("untied %v: the recipe is about %q", untied, set.Recipe.About)
-		}
+		oracle.Equal(t, set.Recipe.About, `{"x": 1}`, "untied %v: the recipe is about", untied)
 		mustOpen(t, writeSet(t, "", a), modelOf(set))
 	}
 }
@@ -99,16 +98,12 @@ func TestReadSpins(t *testing.T) {
 	}
 	for _, c := range [][2][]int32{{{-1, -1, -1}, {0, 0, 0}}, {{1, 1, 1}, {1, 1, 1}}, {{0, 1, -1}, {0, 1, -1}}} {
 		given := mustOpen(t, labels(c[0]), modelOf(set))
-		if got := given.Instances[0].Samples()[0]; !slices.Equal(got, c[1]) {
-			t.Errorf("%v are labels %v, want %v", c[0], got, c[1])
-		}
+		oracle.Equal(t, given.Instances[0].Samples()[0], c[1], "%v are labels", c[0])
 	}
 	hidden := triangle()
 	hidden.Labels = [][]int32{{1, -1, 1}, {-1, 1, 1}}
 	given := mustOpen(t, writeSet(t, `{"hidden_labels": true}`, hidden), Options{Untied: true, Spins: true})
-	if got := given.Instances[0].Samples()[0]; !slices.Equal(got, []int32{1, -1, 1}) {
-		t.Errorf("where -1 hides by dataset.json, labels are %v", got)
-	}
+	oracle.Equal(t, given.Instances[0].Samples()[0], []int32{1, -1, 1}, "labels where -1 hides by dataset.json")
 }
 
 // TestHiddenOfPlainTables: -1 hides a label there, whatever the others are.
@@ -147,9 +142,7 @@ func TestStatesThatNeverOccur(t *testing.T) {
 		}
 	}
 	set := mustOpen(t, writeSet(t, `{"states": 9, "forbidden_states": ["1", "2", "3", "4", "5", "6", "7"]}`, a), Options{})
-	if len(set.Warnings) != 0 {
-		t.Errorf("warnings %q about states that are forbidden", set.Warnings)
-	}
+	oracle.Equal(t, len(set.Warnings), 0, "warnings %q, about states that are forbidden", set.Warnings)
 	if given := mustOpen(t, writeSet(t, "", a), modelOf(set)); len(given.Warnings) != 0 {
 		t.Errorf("warnings %q about data for a model", given.Warnings)
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestMask: what dataset.json forbids becomes the schema's mask.
@@ -20,9 +22,7 @@ func TestMask(t *testing.T) {
 	mustOpen(t, writeSet(t, "", a), modelOf(set))
 	refuses(t, writeSet(t, `{"states": ["x", "y"], "directed": true, "forbidden_pairs": [["y", "x"]]}`, a), Options{}, "0.npz: labels of sample 0 at edges[0]: the pair y, x of edge type \"edge\" is forbidden; correct the labels")
 	untied := mustOpen(t, writeSet(t, `{"states": ["x", "y"], "forbidden_pairs": [["x", "x"]]}`, a), Options{Untied: true})
-	if e := untied.Schema.EdgeTypes[0].Forbidden; !slices.Equal(e, [][2]int{{0, 0}}) {
-		t.Errorf("untied: forbidden %v", e)
-	}
+	oracle.Equal(t, untied.Schema.EdgeTypes[0].Forbidden, [][2]int{{0, 0}}, "untied: forbidden")
 }
 
 // TestMaskOfTypes: each type has the states and pairs that are its own.
@@ -56,7 +56,7 @@ func TestMaskRefuses(t *testing.T) {
 	}
 	var data *Error
 	_, err := Open(t.Context(), []string{writeSet(t, `{"states": ["x", "y"], "forbidden_states": ["x", "y"]}`, a)}, Options{Untied: true})
-	if wantError(t, err, "dataset.json: ", "every state is forbidden"); !errors.As(err, &data) {
+	if oracle.WantError(t, err, "dataset.json: ", "every state is forbidden"); !errors.As(err, &data) {
 		t.Errorf("%v is no *Error", err)
 	}
 }
@@ -78,13 +78,11 @@ func TestMaskOfModel(t *testing.T) {
 				warned := slices.ContainsFunc(mustOpen(t, data, o).Warnings, func(w string) bool {
 					return strings.Contains(w, "dataset.json: what it forbids is not what the model forbids")
 				})
-				if warned != differs {
-					t.Errorf("untied %v: the data have%s, the model%s: warned %v", untied, mask, masked, warned)
-				}
+				oracle.Equal(t, warned, differs, "untied %v: the data have%s, the model has%s: warned", untied, mask, masked)
 				o.Learning = true
 				_, err := Open(t.Context(), []string{data}, o)
 				if differs {
-					wantError(t, err, "dataset.json: what it forbids is not what the model forbids")
+					oracle.WantError(t, err, "dataset.json: what it forbids is not what the model forbids")
 				} else if err != nil {
 					t.Errorf("untied %v: the data have%s, the model%s: %v", untied, mask, masked, err)
 				}

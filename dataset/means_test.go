@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -97,13 +96,9 @@ func wantMeans(t *testing.T, g *graph.Graph, x [][]float64, forms []crf.Features
 				want, got, before := walkMeans(t, g, x, hops, i), make([]float64, dim), make([]float64, dim)
 				means.Row(got, i)
 				for c := range want {
-					if math.Abs(got[c]-want[c]) > 1e-12 {
-						t.Errorf("%d hops, form %d, node %d, feature %d: %v, want %v", hops, form, i, c, got[c], want[c])
-					}
+					oracle.Near(t, got[c], want[c], 1e-12, "%d hops, form %d, node %d, feature %d", hops, form, i, c)
 				}
-				if got[dim-1] != want[dim-1] {
-					t.Errorf("the constant of node %d has become %v", i, got[dim-1])
-				}
+				oracle.Equal(t, got[dim-1], want[dim-1], "the constant of node %d has become", i)
 				if f.Row(before, i); !slices.Equal(before, x[i]) {
 					t.Error("the features were written over")
 				}

@@ -51,9 +51,7 @@ func TestNPZRoundTrip(t *testing.T) {
 	set := mustOpen(t, folder, Options{})
 	want := crf.Homogeneous([]string{"off", "on"}, 2, 1)
 	want.NodeTypes[0].FeatureNames, want.EdgeTypes[0].Symmetric = []string{"x", "y"}, true
-	if diff := cmp.Diff(want, set.Schema); diff != "" {
-		t.Error(diff)
-	}
+	oracle.Equal(t, set.Schema, want, "schema")
 	if !slices.Equal(set.Warnings, []string{"2 of 12 labels are hidden (-1)"}) || len(set.Sources) != 3 || set.Sources[0].Path != filepath.Join(folder, ManifestName) {
 		t.Errorf("warnings %q, sources %v", set.Warnings, set.Sources)
 	}
@@ -61,23 +59,13 @@ func TestNPZRoundTrip(t *testing.T) {
 	if in.Name != "0" || in.Rows != 1 || in.Cols != 3 || !cmp.Equal(in.Samples(), a.Labels) {
 		t.Errorf("instance %q, grid %d×%d, labels %v", in.Name, in.Rows, in.Cols, in.Samples())
 	}
-	if in.Weight() != 2.5 {
-		t.Errorf("weight %v", in.Weight())
-	}
-	if got := row(in.NodeFeatures(0), 1); !slices.Equal(got, []float64{3, 4}) {
-		t.Errorf("node features of 1 are %v", got)
-	}
-	if got := row(in.EdgeFeatures(0), 2); !slices.Equal(got, []float64{.3}) {
-		t.Errorf("edge features of 2 are %v", got)
-	}
-	if set.Instances[1].Graph != in.Graph {
-		t.Error("the same edges have two graphs")
-	}
+	oracle.Equal(t, in.Weight(), 2.5, "weight")
+	oracle.Equal(t, row(in.NodeFeatures(0), 1), []float64{3, 4}, "node features of 1")
+	oracle.Equal(t, row(in.EdgeFeatures(0), 2), []float64{.3}, "edge features of 2")
+	oracle.Equal(t, set.Instances[1].Graph, in.Graph, "graph of the same edges")
 	first, _ := os.ReadFile(filepath.Join(folder, "0.npz"))
 	second, _ := os.ReadFile(filepath.Join(folder, "1.npz"))
-	if !bytes.Equal(first, second) {
-		t.Error("the same arrays give other bytes")
-	}
+	oracle.Equal(t, first, second, "bytes of the same arrays")
 }
 
 // The files were written by NumPy; see testdata/numpy/make.py.
@@ -87,20 +75,14 @@ func TestNPZFromNumPy(t *testing.T) {
 	for _, in := range set.Instances {
 		names = append(names, in.Name)
 	}
-	if want := []string{"2", "3", "10"}; !slices.Equal(names, want) {
-		t.Fatalf("instances are %q, want %q", names, want)
-	}
+	oracle.MustEqual(t, names, []string{"2", "3", "10"}, "instances")
 	in := set.Instances[0]
-	if want := [][]int32{{0, 1, 1, -1}, {1, 1, 2, 0}}; !cmp.Equal(in.Samples(), want) {
-		t.Errorf("labels are %v, want %v", in.Samples(), want)
-	}
+	oracle.Equal(t, in.Samples(), [][]int32{{0, 1, 1, -1}, {1, 1, 2, 0}}, "labels")
 	// The second row as numpy.load prints it: the array is in Fortran order.
 	if got, want := row(in.NodeFeatures(0), 1), []float64{-0.62327445, 0.04132598}; !cmp.Equal(got, want, cmp.Comparer(nearly)) {
 		t.Errorf("features are %v, want %v", got, want)
 	}
-	if got := row(in.EdgeFeatures(0), 2); !slices.Equal(got, []float64{0, 0, 1}) {
-		t.Errorf("bin of edge 2 is %v", got)
-	}
+	oracle.Equal(t, row(in.EdgeFeatures(0), 2), []float64{0, 0, 1}, "bin of edge 2")
 	if set.Recipe.EdgeForm != formBins || len(set.Warnings) != 2 || set.Instances[1].Graph != in.Graph {
 		t.Errorf("recipe %+v, warnings %q", set.Recipe, set.Warnings)
 	}
@@ -126,21 +108,15 @@ func TestNPZTypes(t *testing.T) {
 		},
 		EdgeTypes: []crf.EdgeType{{Name: "next", Features: 5, Symmetric: true}, {Name: "in", V: 1, Features: 5}},
 	}
-	if diff := cmp.Diff(want, set.Schema); diff != "" {
-		t.Error(diff)
-	}
+	oracle.Equal(t, set.Schema, want, "schema")
 	in := set.Instances[0]
 	if got := row(in.NodeFeatures(1), 0); got[0] != 12 {
 		t.Errorf("the region has the features %v", got)
 	}
-	if got := row(in.EdgeFeatures(1), 1); !slices.Equal(got, []float64{1, 0, 0, 0, 0}) {
-		t.Errorf("edge 1 has the bin %v", got)
-	}
+	oracle.Equal(t, row(in.EdgeFeatures(1), 1), []float64{1, 0, 0, 0, 0}, "bin of edge 1")
 	// A model's schema gives the same instances, without dataset.json.
 	again := mustOpen(t, writeSet(t, "", a), modelOf(set))
-	if diff := cmp.Diff(set.Schema, again.Schema); diff != "" {
-		t.Error(diff)
-	}
+	oracle.Equal(t, again.Schema, set.Schema, "schema")
 	// Without edge_types, pairs of node types take their place.
 	a.EdgeTypes = nil
 	set = mustOpen(t, writeSet(t, "", a), Options{})
@@ -159,12 +135,8 @@ func TestNPZFeaturesOfTypes(t *testing.T) {
 		"edge_features": npyOf("|b1", "False", "(1, 1)", binary.LittleEndian, []byte{1}),
 	}
 	in := mustOpen(t, writeFiles(t, map[string]string{"x.npz": string(zipOf(t, pieces))}), Options{}).Instances[0]
-	if got := row(in.NodeFeatures(0), in.NodeRow(2)); !slices.Equal(got, []float64{3, 4}) {
-		t.Errorf("node 2 has the features %v", got)
-	}
-	if got := row(in.NodeFeatures(1), in.NodeRow(1)); !slices.Equal(got, []float64{0, 5}) {
-		t.Errorf("node 1 has the features %v", got)
-	}
+	oracle.Equal(t, row(in.NodeFeatures(0), in.NodeRow(2)), []float64{3, 4}, "features of node 2")
+	oracle.Equal(t, row(in.NodeFeatures(1), in.NodeRow(1)), []float64{0, 5}, "features of node 1")
 	pieces["node_features.1"] = pieces["node_features"]
 	refuses(t, writeFiles(t, map[string]string{"x.npz": string(zipOf(t, pieces))}), Options{},
 		"x.npz:node_features.1: unknown array; give one array node_features for elements of all types")
@@ -180,9 +152,7 @@ func zipOf(t testing.TB, arrays map[string][]byte) []byte {
 	archive := zip.NewWriter(&b)
 	for _, name := range slices.Sorted(maps.Keys(arrays)) {
 		w := oracle.Must(archive.Create(name + ".npy"))(t)
-		if _, err := w.Write(arrays[name]); err != nil {
-			t.Fatal(err)
-		}
+		oracle.Must(w.Write(arrays[name]))(t)
 	}
 	oracle.OK(t, archive.Close())
 	return b.Bytes()
@@ -206,9 +176,7 @@ func TestNPZUntied(t *testing.T) {
 			{Name: "edge_1_1", U: 1, V: 1, Features: 1, FeatureNames: constant, Copies: 1, Symmetric: true},
 		},
 	}
-	if diff := cmp.Diff(want, set.Schema); diff != "" {
-		t.Error(diff)
-	}
+	oracle.Equal(t, set.Schema, want, "schema")
 	if want := []string{
 		`2 of 6 labels are hidden (-1)`,
 		`state "0" of node type "node_0", state "0" of node type "node_1", ` +
@@ -317,8 +285,7 @@ func TestNPZManifestTypes(t *testing.T) {
 
 func TestNPZFoldersDisagree(t *testing.T) {
 	a, b := writeSet(t, `{"states": 2}`, triangle()), writeSet(t, `{"states": 3}`, triangle())
-	_, err := Open(t.Context(), []string{a, b}, Options{})
-	wantError(t, err, "dataset.json: it differs from "+a)
+	oracle.Fails(Open(t.Context(), []string{a, b}, Options{}))(t, "dataset.json: it differs from "+a)
 	set, err := Open(t.Context(), []string{a, writeSet(t, `{"states": 2}`, triangle())}, Options{})
 	if err != nil || len(set.Instances) != 2 {
 		t.Errorf("the same description in two folders: %v", err)
@@ -341,7 +308,7 @@ func TestRecipeValidate(t *testing.T) {
 	} {
 		_, err := ParseRecipe(text)
 		if want != "" {
-			wantError(t, err, want)
+			oracle.WantError(t, err, want)
 		} else if err != nil {
 			t.Error(err)
 		}
@@ -351,10 +318,8 @@ func TestRecipeValidate(t *testing.T) {
 func TestNPZAgainstModel(t *testing.T) {
 	set := mustOpen(t, writeSet(t, `{"states": ["off", "on"]}`, triangle()), Options{})
 	model := modelOf(set)
-	recipe, err := ParseRecipe(set.Recipe.String())
-	if err != nil || !cmp.Equal(*recipe, set.Recipe) {
-		t.Fatalf("recipe is %+v after a round trip, want %+v (%v)", recipe, set.Recipe, err)
-	}
+	recipe := oracle.Must(ParseRecipe(set.Recipe.String()))(t)
+	oracle.MustEqual(t, *recipe, set.Recipe, "recipe after a round trip")
 	for name, c := range map[string]struct {
 		manifest string
 		data     Arrays
@@ -453,7 +418,7 @@ func TestNPZUnknownArrayHidesNothing(t *testing.T) {
 			continue
 		}
 		all := errors.Join(found...)
-		wantError(t, all, c.want...)
+		oracle.WantError(t, all, c.want...)
 	}
 }
 
@@ -463,13 +428,13 @@ func TestNPZDamaged(t *testing.T) {
 	sound := oracle.Must(os.ReadFile(path))(t)
 	for n := range sound {
 		_, list := readArchive(path, bytes.NewReader(sound[:n]), int64(n), instanceArrays, memory.NewBudget(0))
-		wantError(t, firstOf(list), "it is no npz file, or was cut short", "write it with numpy.savez")
+		oracle.WantError(t, firstOf(list), "it is no npz file, or was cut short", "write it with numpy.savez")
 	}
 	// A flipped bit in the data of an array is found by its checksum.
 	at := bytes.Index(sound, []byte("node_features.npy")) + 200
 	sound[at] ^= 1
 	_, list := readArchive(path, bytes.NewReader(sound), int64(len(sound)), instanceArrays, memory.NewBudget(0))
-	wantError(t, firstOf(list), "0.npz:node_features: zip: checksum error: the file is damaged")
+	oracle.WantError(t, firstOf(list), "0.npz:node_features: zip: checksum error: the file is damaged")
 }
 
 // TestNPZBombs: arrays that promise more than is there, or more than is likely, are refused before they are made.
@@ -496,12 +461,8 @@ func TestNPZBombs(t *testing.T) {
 	if len(list) != 4 || strings.Count(text, "the file is damaged") != 2 {
 		t.Errorf("%d problems, want 4: %s", len(list), text)
 	}
-	for _, want := range []string{"x:labels: a small file promises arrays of 514.0 MiB",
-		"unsupported compression algorithm; write the file with numpy.savez_compressed"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no problem says %q: %s", want, text)
-		}
-	}
+	oracle.Contains(t, text, "x:labels: a small file promises arrays of 514.0 MiB",
+		"unsupported compression algorithm; write the file with numpy.savez_compressed")
 }
 
 func TestWriteFileRefuses(t *testing.T) {
@@ -519,7 +480,7 @@ func TestWriteFileRefuses(t *testing.T) {
 		}),
 		"x.npz:edges[0]: is (0, 7): node 7 does not exist: ": change(func(a *Arrays) { a.Edges[0][1] = 7 }),
 	} {
-		wantError(t, a.WriteFile(path), want)
+		oracle.WantError(t, a.WriteFile(path), want)
 		if _, err := os.Stat(path); err == nil {
 			t.Fatal("a file was written")
 		}
@@ -577,8 +538,6 @@ func TestLattice(t *testing.T) {
 	other := mustOpen(t, writeText(t, "new.npz", string(unlabelled)), Options{States: []string{"a", "b"}})
 	for _, in := range []*crf.Instance{set.Instances[0], other.Instances[0]} {
 		u, v := in.Graph.Ends()
-		if got := fmt.Sprint(u, v); got != "[0 0 1 1 2 3 4] [1 3 2 4 5 4 5]" {
-			t.Errorf("ends %s", got)
-		}
+		oracle.Equal(t, fmt.Sprint(u, v), "[0 0 1 1 2 3 4] [1 3 2 4 5 4 5]", "ends")
 	}
 }

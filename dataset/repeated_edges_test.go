@@ -35,7 +35,7 @@ func TestRepeatedRows(t *testing.T) {
 	} {
 		set, err := Open(t.Context(), []string{writeFiles(t, edges(rows))}, Options{})
 		if want != "" {
-			wantError(t, err, want)
+			oracle.WantError(t, err, want)
 			continue
 		}
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/formats"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // shuffledTables writes tables with a header of nodes and edges: rows in any order, and
@@ -85,13 +86,9 @@ func TestRowsInOrder(t *testing.T) {
 		names := rapid.SliceOfNDistinct(rapid.StringMatching(form), 1, 6, rapid.ID[string]).Draw(t, "names")
 		want := slices.SortedFunc(slices.Values(names), naturalCompare)
 		row := rowsInOrder(names)
-		if !slices.Equal(formats.Take(names, row), want) {
-			t.Fatalf("%q become %q, want %q", names, formats.Take(names, row), want)
-		}
+		oracle.MustEqual(t, formats.Take(names, row), want, "%q become", names)
 		for r, node := range inverse(row) {
-			if want[node] != names[r] {
-				t.Fatalf("row %d, %q, is node %d", r, names[r], node)
-			}
+			oracle.MustEqual(t, want[node], names[r], "row %d, %q, is of node %d", r, names[r], node)
 		}
 	})
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestSamples: tables of samples become labels, names, types and edges.
@@ -62,19 +64,15 @@ func TestSamples(t *testing.T) {
 		if name == "weights" && (in.SampleWeight(0) != 0.5 || in.TotalWeight() != 2.5) {
 			t.Errorf("weights %v, %v", in.SampleWeight(0), in.TotalWeight())
 		}
-		if told := slices.Contains(set.Warnings, "2 empty rows are no samples, and left out"); told != (name == "answers") {
-			t.Errorf("%s: %q", name, set.Warnings)
-		}
+		oracle.Equal(t, slices.Contains(set.Warnings, "2 empty rows are no samples, and left out"), name == "answers",
+			"%s: tells of empty rows in %q", name, set.Warnings)
 		// The model reads a table with its columns in another order, and refuses one without some.
 		o := modelOf(set)
 		if name == "spins" {
 			mustOpen(t, writeText(t, "g.csv", "a,b,c\n1,,\n-1,,\n"), o) // to be completed
 			given := mustOpen(t, writeText(t, "g.csv", "c,b,a\n1,1,-1\n1,-1,-1\n"), o)
-			if got := given.Instances[0].Samples(); !reflect.DeepEqual(got, [][]int32{{0, 1, 1}, {0, 0, 1}}) {
-				t.Errorf("reordered %v", got)
-			}
-			_, err := Open(t.Context(), []string{writeText(t, "g.csv", "a,b\n1,-1\n-1,1\n")}, o)
-			wantError(t, err, `the model's column "c" is missing`)
+			oracle.Equal(t, given.Instances[0].Samples(), [][]int32{{0, 1, 1}, {0, 0, 1}}, "reordered")
+			refuses(t, writeText(t, "g.csv", "a,b\n1,-1\n-1,1\n"), o, `the model's column "c" is missing`)
 		}
 	}
 }
@@ -105,24 +103,22 @@ func TestSamplesMistakes(t *testing.T) {
 	mustOpen(t, writeText(t, "rows.txt", "0 1 1\n1 0 0\n"), ising)
 	days := "day,b\n" + strings.Repeat(strings.Join(strings.Split("abcdefghijklmnopqrstu", ""), ",0\n")+",1\n", 2)
 	set := mustOpen(t, writeText(t, "s.csv", days), Options{Untied: true})
-	if !strings.Contains(set.Warnings[0], `column "day" has 21 different values, each a state`) {
-		t.Errorf("%q", set.Warnings)
-	}
+	oracle.Contains(t, set.Warnings[0], `column "day" has 21 different values, each a state`)
 	_, err := Open(t.Context(), []string{writeText(t, "s.csv", "a,b\n0,1\n1,0\n"),
 		writeText(t, "edges.csv", "k,from_id,to_id\n7,a,z\n")}, ising)
-	wantError(t, err, `edges.csv:2:to_id: there is no node "z" in `)
+	oracle.WantError(t, err, `edges.csv:2:to_id: there is no node "z" in `)
 	refuses(t, writeText(t, "x.fasta", ">x\nACD\n>y\nACD\n"), Options{},
 		"it is an alignment of sequences, which is not read; learn its couplings by")
 	table := writeText(t, "s.csv", "a,b\n0,1\n1,0\n")
 	for _, other := range []string{"a,b\n2,2\n1,1\n", "a,c\n0,0\n1,1\n", "u,v\na,b\nb,c\n"} {
 		_, err = Open(t.Context(), []string{table, writeText(t, "t.csv", other)}, Options{Untied: true})
-		wantError(t, err, "t.csv:columns: they, or their states, are not those of ")
+		oracle.WantError(t, err, "t.csv:columns: they, or their states, are not those of ")
 	}
 	refuses(t, table, Options{Untied: true, SampleWeights: "w"}, `"w" is no column of`)
 	o := ising
 	o.Lattice = "1x2"
 	_, err = FromArrays(Manifest{}, o, &Arrays{Edges: [][2]int32{{0, 1}}, Labels: [][]int32{{0, 1}}})
-	wantError(t, err, "Lattice: ", "it is for tables of samples")
+	oracle.WantError(t, err, "Lattice: ", "it is for tables of samples")
 	refuses(t, table, Options{SampleWeights: "w"}, "SampleWeights: ", "it is for samples: give ", "Untied")
 	for _, o.Lattice = range []string{"1x3", "1x2:periodic", "1x2x1", "-1x-2", "1x2:torus",
 		"3x6148914691236517206"} { // whose product overflows to 2
@@ -137,9 +133,8 @@ func TestAlignments(t *testing.T) {
 	set := mustOpen(t, writeText(t, "a.a3m", a3m), o)
 	again := mustOpen(t, writeText(t, "b.aln", "ACDGH-KLACDGH\nACDGHIKLACDGH\nX--GHIVVX--GH\n"), o)
 	in := set.Instances[0]
-	if got := fmt.Sprint(in.Samples()); got != "[[0 4 3 7 8 20 11 10] [0 4 3 7 8 9 11 10] [20 20 20 7 8 9 19 19]]" {
-		t.Errorf("labels %s", got)
-	}
+	oracle.Equal(t, fmt.Sprint(in.Samples()), "[[0 4 3 7 8 20 11 10] [0 4 3 7 8 9 11 10] [20 20 20 7 8 9 19 19]]",
+		"labels")
 	if in.SampleWeight(0) != 0.5 || in.SampleWeight(2) != 1 || set.Schema.EdgeTypes[0].Symmetric || in.Graph.NumEdges() != 28 {
 		t.Errorf("weights %v, %v; %+v, %d edges", in.SampleWeight(0), in.SampleWeight(2), set.Schema.EdgeTypes[0], in.Graph.NumEdges())
 	}
@@ -147,9 +142,7 @@ func TestAlignments(t *testing.T) {
 		t.Errorf("rows of letters are %v", got)
 	}
 	lower := mustOpen(t, writeText(t, "c.fa", ">One-\nacdgh-kl\n>TWO\nacdghikl\n>x\n---ghivv\n"), o)
-	if got := lower.Instances[0].Samples(); !reflect.DeepEqual(got, in.Samples()) {
-		t.Errorf("in lower case %v", got)
-	}
+	oracle.Equal(t, lower.Instances[0].Samples(), in.Samples(), "in lower case")
 	// By hand, over every identity and length of rows.
 	rng := rand.New(rand.NewPCG(45, 3))
 	for trial := range 20 {
@@ -176,13 +169,9 @@ func TestAlignments(t *testing.T) {
 					alike++
 				}
 			}
-			if in.SampleWeight(i) != 1/float64(alike) {
-				t.Fatalf("weight %v, want 1/%d at identity %v of %d sites", in.SampleWeight(i), alike, identity, sites)
-			}
+			oracle.MustEqual(t, in.SampleWeight(i), 1/float64(alike), "weight at identity %v of %d sites", identity, sites)
 		}
 	}
 	o.SampleWeights = "none"
-	if in := mustOpen(t, writeText(t, "a.a3m", a3m), o).Instances[0]; in.TotalWeight() != 3 {
-		t.Errorf("without weights %v", in.TotalWeight())
-	}
+	oracle.Equal(t, mustOpen(t, writeText(t, "a.a3m", a3m), o).Instances[0].TotalWeight(), 3, "without weights")
 }

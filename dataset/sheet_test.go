@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/blockbp/blockbp/internal/formats"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 const headedNodes = "id,label,split,age,town,remark\n" +
@@ -38,9 +39,7 @@ func TestSheets(t *testing.T) {
 	nodes, edges := filepath.Join(folder, "nodes.csv"), filepath.Join(folder, "edges.csv")
 	for _, paths := range [][]string{{folder}, {nodes}, {edges}, {nodes, edges}, {edges, nodes}} {
 		set, err := Open(t.Context(), paths, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, err)
 		wantNames := []string{"age", "age (missing)", "town=Oslo", "town=Rome", "town (missing)", "bias"}
 		if n := set.Schema.NodeTypes[0]; !cmp.Equal(n.States, []string{"fraud", "ok"}) || !cmp.Equal(n.FeatureNames, wantNames) {
 			t.Errorf("states %q, features %q", n.States, n.FeatureNames)
@@ -63,9 +62,7 @@ func TestSheets(t *testing.T) {
 			`column "age" has 1 missing cells of 4: their mean, 40, stands for them`, `column "town" has 1 missing cells of 4: nothing stands for them`,
 			`column "remark" is left out: its 4 cells have 4 different texts`, "edges.csv:5: an edge from a node to itself", "edges.csv:4: an edge that is there already", "1 of 4 labels are hidden (empty cells, and words such as NA",
 		} {
-			if !strings.Contains(set.Warnings[i], want) {
-				t.Errorf("warning %q, want %q", set.Warnings[i], want)
-			}
+			oracle.Contains(t, set.Warnings[i], want)
 		}
 	}
 }
@@ -75,10 +72,8 @@ func TestSheets(t *testing.T) {
 func TestSheetsForModel(t *testing.T) {
 	trained := mustOpen(t, writeFiles(t, sheets(headedNodes, headedEdges)), Options{})
 	text := trained.Recipe.String()
-	recipe, err := ParseRecipe(text)
-	if err != nil || recipe.String() != text {
-		t.Fatalf("%v: %s is read as %s", err, text, recipe)
-	}
+	recipe := oracle.Must(ParseRecipe(text))(t)
+	oracle.MustEqual(t, recipe.String(), text, "recipe")
 	model := Options{Schema: &trained.Schema, Recipe: recipe}
 	set := mustOpen(t, writeFiles(t, sheets("town;more;AGE;id;label\nParis;1;-7,5;1,1;ok\nOslo;2;NaN;1.1;\n",
 		"target|source|amount\n1,1|1.1|\n")), model)
@@ -100,9 +95,7 @@ func TestSheetsForModel(t *testing.T) {
 	}
 	model.NoLabels = true
 	set = mustOpen(t, writeFiles(t, sheets("id,age,town\nx,1,Rome\n", "source,target,amount\n")), model)
-	if len(set.Instances[0].Samples()) != 0 {
-		t.Error("there are labels")
-	}
+	oracle.Equal(t, len(set.Instances[0].Samples()), 0, "samples of labels")
 	model.NoLabels = false
 	for name, c := range map[string]struct{ nodes, want string }{
 		"column": {"id,label,agee,town\nx,ok,1,Rome\n", `nodes.csv:1: there is no column "age", which the model was trained with; did you mean "agee"?`},
@@ -175,8 +168,7 @@ func TestSheetsLabels(t *testing.T) {
 			"if they " +
 			"measure something, divide them",
 	} {
-		_, err := read(labels, "", Options{})
-		wantError(t, err, want)
+		oracle.Fails(read(labels, "", Options{}))(t, want)
 	}
 }
 
@@ -190,16 +182,13 @@ func TestSheetsColumns(t *testing.T) {
 	folder := writeFiles(t, map[string]string{"people.csv": nodes, "friends.csv": edges})
 	paths := []string{filepath.Join(folder, "people.csv"), filepath.Join(folder, "friends.csv")}
 	set, err := Open(t.Context(), paths, Options{Columns: []string{"id=key", "label=kind", "text=code", "ignore=x", "source=one", "target=two"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, err)
 	n := set.Schema.NodeTypes[0]
 	if in := set.Instances[0]; in.Name != "people" || in.Graph.NumEdges() != 1000 || len(n.FeatureNames) != 3+101+1 || n.FeatureNames[2] != "code=2" || n.FeatureNames[103] != "big (other)" || !cmp.Equal(n.States, []string{"a", "b"}) {
 		t.Errorf("%q: %d edges, features %q, states %q", in.Name, in.Graph.NumEdges(), n.FeatureNames, n.States)
 	}
-	if !strings.Contains(set.Warnings[0], `column "big" has 300 different texts: the 100 most frequent, of 40 % of its cells, have a feature each`) {
-		t.Errorf("warnings %q", set.Warnings)
-	}
+	oracle.Contains(t, set.Warnings[0],
+		`column "big" has 300 different texts: the 100 most frequent, of 40 % of its cells, have a feature each`)
 	sums := make([]float64, n.Features)
 	for _, r := range matrixOf(set) {
 		total := 0.0
@@ -221,7 +210,7 @@ func TestSheetsColumns(t *testing.T) {
 		{"label=kind,ignore=nothing", `has a column "nothing"`},
 	} {
 		_, err := Open(t.Context(), paths, Options{Columns: append(strings.Split(c.columns, ","), "source=one", "target=two")})
-		wantError(t, err, c.want)
+		oracle.WantError(t, err, c.want)
 	}
 }
 
@@ -245,35 +234,33 @@ func TestSheetsOfPrograms(t *testing.T) {
 		"id,label,Unnamed: 2\na,u,1\nb,v,2\n":       "[a b] [Unnamed: 2 bias] [constant]",
 		"id,\"Unnamed: 0\",label\na,0,u\nb,1,v\n":   "[a b] [bias] [constant]",
 	} {
-		if got := names(open(nodes, "source,target\na,b\n")); got != want {
-			t.Errorf("%q: %s, want %s", nodes, got, want)
-		}
+		oracle.Equal(t, names(open(nodes, "source,target\na,b\n")), want, "%q", nodes)
 	}
-	if got := names(open("id,label\na,u\nb,v\n", "Unnamed: 0,source,target\n0,a,b\n")); got != "[a b] [bias] [constant]" {
-		t.Error(got)
-	}
+	oracle.Equal(t, names(open("id,label\na,u\nb,v\n", "Unnamed: 0,source,target\n0,a,b\n")), "[a b] [bias] [constant]",
+		"names")
 	_, err := open("id\tlabel\na\tu\t1\nb\tv\n", "source,target\na,b\n")
-	wantError(t, err, "nodes.csv:2: the number of cells is 3, the first row has 2")
+	oracle.WantError(t, err, "nodes.csv:2: the number of cells is 3, the first row has 2")
 
 	// Separators at the end of every row are no names of rows: cells would move to the right.
 	for _, ends := range []string{",", ", "} {
 		_, err = open("id,label\na,u\nb,v\n", "source,target,w\na,b,1"+ends+"\nb,a,2"+ends+"\n")
-		wantError(t, err, "edges.csv:2: the number of cells is 4, the first row has 3")
+		oracle.WantError(t, err, "edges.csv:2: the number of cells is 4, the first row has 3")
 	}
 	_, err = open("id,label\na,u\nb,v\n", "source,target\na,b,1\na,a,2\n") // nor are cells that are there twice
-	wantError(t, err, "edges.csv:2: the number of cells is 3, the first row has 2")
+	oracle.WantError(t, err, "edges.csv:2: the number of cells is 3, the first row has 2")
 
 	// Of several columns that could identify nodes, the error names the one that does.
 	const counties = "OBJECTID,FIPS,NAME,label,pop\n1,37001,Lee,a,5\n2,37003,Clay,b,6\n3,37005,%s,a,7\n4,37007,Ash,a,7\n"
 	_, err = open(fmt.Sprintf(counties, "Lee"), edges)
-	wantError(t, err, `nodes.csv:4:NAME: node "Lee" is on line 2 already; keep one row for every node, say by dataset.Options.Columns = "id=NAME" which column identifies the nodes, or write a pair of tables`)
+	oracle.WantError(t, err, `nodes.csv:4:NAME: node "Lee" is on line 2 already; keep one row for every node, say by `+
+		`dataset.Options.Columns = "id=NAME" which column identifies the nodes, or write a pair of tables`)
 	_, err = open(fmt.Sprintf(counties, "Dare"), edges)
-	wantError(t, err, `edges.csv:2:FIPS: there is no node "37001" in `, `dataset.Options.Columns = "id=NAME" says which column identifies nodes, and source=NAME,target=NAME which are the ends`)
+	oracle.WantError(t, err, `edges.csv:2:FIPS: there is no node "37001" in `, `dataset.Options.Columns = "id=NAME" `+
+		`says which column identifies nodes, and source=NAME,target=NAME which are the ends`)
 	_, err = open(fmt.Sprintf(counties, "Dare"), "a,b\n5,6\n") // of people, and found twice
-	wantError(t, err, `edges.csv:2:a: there is no node "5" in `, "nodes.csv; give the node a row there, or leave this row out")
-	if _, err := open(fmt.Sprintf(counties, "Lee"), edges, "id=FIPS"); err != nil {
-		t.Fatal(err)
-	}
+	oracle.WantError(t, err, `edges.csv:2:a: there is no node "5" in `,
+		"nodes.csv; give the node a row there, or leave this row out")
+	oracle.Must(open(fmt.Sprintf(counties, "Lee"), edges, "id=FIPS"))(t)
 }
 
 func TestColumnKinds(t *testing.T) {
@@ -308,7 +295,7 @@ func TestColumnKinds(t *testing.T) {
 		"inf":   `"inf" is no number that can be used`,
 	} {
 		_, _, err := decide(append(numbers, cell)...)
-		wantError(t, err, want)
+		oracle.WantError(t, err, want)
 	}
 	if p := (&column{Name: "c", Mean: math.Inf(1)}).sound(); p {
 		t.Error("a mean that is not finite passes")
@@ -367,11 +354,8 @@ func TestPairsAsNamed(t *testing.T) {
 func TestDoubtfulColumns(t *testing.T) {
 	set := mustOpen(t, writeFiles(t, sheets("id,Unnamed: 0,label,Class\na,0,u,p\nb,1,v,q\nc,2,unknown,p\n",
 		"source,target\na,b\nb,c\n")), Options{})
-	for _, want := range []string{"column 2 has no name", `"unknown" is a state like`, `"Class" is a feature`} {
-		if !strings.Contains(strings.Join(set.Warnings, "\n"), want) {
-			t.Errorf("no note %q among %q", want, set.Warnings)
-		}
-	}
+	oracle.Contains(t, strings.Join(set.Warnings, "\n"), "column 2 has no name", `"unknown" is a state like`,
+		`"Class" is a feature`)
 }
 
 // TestWeightOfAnyName: the role weight gives a column that name, also in data for the model.
@@ -381,15 +365,12 @@ func TestWeightOfAnyName(t *testing.T) {
 	for _, s := range []*Set{set, mustOpen(t, folder, modelOf(set))} {
 		row := make([]float64, 2)
 		s.Instances[0].EdgeFeatures(0).Row(row, 0)
-		if got := fmt.Sprint(s.Schema.EdgeTypes[0].FeatureNames, row); got != "[weight constant] [2 1]" {
-			t.Error(got)
-		}
+		oracle.Equal(t, fmt.Sprint(s.Schema.EdgeTypes[0].FeatureNames, row), "[weight constant] [2 1]",
+			"names and features of edges")
 	}
-	_, err := Open(t.Context(), []string{folder}, Options{Columns: []string{"weight=nix"}})
-	wantError(t, err, `no column "nix"`)
+	refuses(t, folder, Options{Columns: []string{"weight=nix"}}, `no column "nix"`)
 	both := writeFiles(t, sheets("id,label\na,u\nb,v\n", "source,target,cost,weight\na,b,2,x\n"))
-	_, err = Open(t.Context(), []string{both}, Options{Columns: []string{"weight=cost"}})
-	wantError(t, err, `a column "weight" beside "cost"`)
+	refuses(t, both, Options{Columns: []string{"weight=cost"}}, `a column "weight" beside "cost"`)
 }
 
 // TestRowNumbersIdentifyNothing: where an index only counts the rows, as pandas writes it, a column called so that it
@@ -401,21 +382,15 @@ func TestRowNumbersIdentifyNothing(t *testing.T) {
 		",user_id,label\n2,0,u\n0,2,v\n1,1,u\n": "[] [1 0 0]",
 	} {
 		set := mustOpen(t, writeFiles(t, sheets(nodes, "source,target\n0,1\n")), Options{})
-		if got := fmt.Sprint(set.Names[0], set.Instances[0].Samples()[0]); got != want {
-			t.Errorf("%q: nodes and labels %s, want %s", nodes, got, want)
-		}
+		oracle.Equal(t, fmt.Sprint(set.Names[0], set.Instances[0].Samples()[0]), want, "%q: nodes and labels", nodes)
 	}
 	nodes := ",user_id,label\n0,2,u\n1,0,v\n2,1,u\n"
 	set := mustOpen(t, writeFiles(t, sheets(nodes, "source,target\n0,1\n")), Options{Columns: []string{"ignore=user_id"}})
-	if got := fmt.Sprint(set.Instances[0].Samples()[0]); got != "[0 1 0]" {
-		t.Errorf("labels %s by the numbers of rows", got)
-	}
+	oracle.Equal(t, fmt.Sprint(set.Instances[0].Samples()[0]), "[0 1 0]", "labels")
 }
 
 // TestFeaturesAreLists: a column of that name lists features, also where each list has one.
 func TestFeaturesAreLists(t *testing.T) {
 	set := mustOpen(t, writeFiles(t, sheets("id,label,Features\na,u,2\nb,v,0\n", "source,target\na,b\n")), Options{})
-	if got, want := matrixOf(set), [][]float64{{0, 0, 1, 1}, {1, 0, 0, 1}}; !cmp.Equal(got, want) {
-		t.Errorf("features %v, want %v", got, want)
-	}
+	oracle.Equal(t, matrixOf(set), [][]float64{{0, 0, 1, 1}, {1, 0, 0, 1}}, "features")
 }

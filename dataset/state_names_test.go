@@ -3,6 +3,8 @@ package dataset
 import (
 	"strings"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // The states of a dataset.json must be those of the model: by name, or by number
@@ -28,7 +30,7 @@ func TestStatesAgainstModel(t *testing.T) {
 		o.States = c.states
 		_, err := Open(t.Context(), []string{write(c.manifest)}, o)
 		if c.want != "" {
-			wantError(t, err, c.want)
+			oracle.WantError(t, err, c.want)
 		} else if err != nil {
 			t.Errorf("%s, States %q: %v", c.manifest, c.states, err)
 		}
@@ -55,7 +57,7 @@ func TestNamesAgainstModel(t *testing.T) {
 		text := strings.Replace(manifest, c.from, c.to, 1)
 		_, err := Open(t.Context(), []string{writeSet(t, text, arrays)}, modelOf(named))
 		if c.want != "" {
-			wantError(t, err, ManifestName, c.want)
+			oracle.WantError(t, err, ManifestName, c.want)
 		} else if err != nil {
 			t.Errorf("%s: %v", text, err)
 		}

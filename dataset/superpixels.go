@@ -106,8 +106,7 @@ func (r *regions) means(dim int, row func(dst []float64, pixel int)) []float64 {
 	return sums
 }
 
-// majority returns the label that most known pixels of each region have, of two the
-// smaller, or −1.
+// majority returns the label that most known pixels of each region have, of two the smaller, or −1.
 func (r *regions) majority(labels []int32, states int) []int32 {
 	counts, of := make([]int, len(r.size)*states), make([]int32, len(r.size))
 	for s, y := range labels {

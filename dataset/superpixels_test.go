@@ -23,9 +23,7 @@ func mapOfRegions(t testing.TB, rows, cols int, of func(x, y int) uint16) string
 	for s := range rows * cols {
 		p.SetGray16(s%cols, s/cols, color.Gray16{Y: of(s%cols, s/cols)})
 	}
-	var b bytes.Buffer
-	oracle.OK(t, png.Encode(&b, p))
-	return b.String()
+	return pictureOf(t, p)
 }
 
 // halves is a folder with pictures of 12×20 pixels, blue to the left and red to the right of an edge that slants,
@@ -82,9 +80,7 @@ func TestSuperpixels(t *testing.T) {
 			t.Fatalf("%d pixels are in %d regions", len(of), n)
 		}
 		truth := pixels.Instances[i].Samples()[0]
-		if !slices.Equal(set.RowLabels[i], truth) {
-			t.Errorf("labels of pixels are %v, want %v", set.RowLabels[i], truth)
-		}
+		oracle.Equal(t, set.RowLabels[i], truth, "labels of pixels")
 		for k := range n {
 			mean, size, counts := []float64{0, 0, 0}, 0.0, map[int32]int{}
 			for s, region := range of {
@@ -101,9 +97,7 @@ func TestSuperpixels(t *testing.T) {
 				}
 			}
 			for j, x := range row(in.NodeFeatures(0), k) {
-				if math.Abs(x-mean[j]/size) > 1e-12 {
-					t.Errorf("feature %d of region %d is %v, want %v", j, k, x, mean[j]/size)
-				}
+				oracle.Near(t, x, mean[j]/size, 1e-12, "feature %d of region %d", j, k)
 			}
 			want := int32(crf.Unobserved)
 			for _, y := range []int32{0, 1, 2} {
@@ -124,9 +118,7 @@ func TestSuperpixels(t *testing.T) {
 				}
 			}
 		}
-		if in.Graph.NumEdges() != len(touching) {
-			t.Errorf("%d edges, %d pairs of regions touch", in.Graph.NumEdges(), len(touching))
-		}
+		oracle.Equal(t, in.Graph.NumEdges(), len(touching), "edges, and pairs of regions that touch")
 		for e := range in.Graph.NumEdges() {
 			u, v := in.Graph.U(int32(e)), in.Graph.V(int32(e))
 			f := row(in.EdgeFeatures(0), e)
@@ -159,14 +151,10 @@ func TestSuperpixelsOfModel(t *testing.T) {
 		}
 	}
 	again := mustOpen(t, writeFiles(t, files), Options{Recipe: recipe, Schema: &set.Schema})
-	if !slices.Equal(again.Rows[0], set.Rows[0]) {
-		t.Error("regions differ")
-	}
+	oracle.Equal(t, again.Rows[0], set.Rows[0], "regions")
 	a, b := set.Instances[0], again.Instances[0]
 	for e := range a.Graph.NumEdges() {
-		if x, y := row(a.EdgeFeatures(0), e), row(b.EdgeFeatures(0), e); !slices.Equal(x, y) {
-			t.Errorf("features of edge %d are %v and %v", e, x, y)
-		}
+		oracle.Equal(t, row(a.EdgeFeatures(0), e), row(b.EdgeFeatures(0), e), "features of edge %d", e)
 	}
 	pixels := mustOpen(t, writeFiles(t, halves(t)), Options{})
 	again = mustOpen(t, writeFiles(t, files), Options{Recipe: &pixels.Recipe, Schema: &pixels.Schema, Superpixels: "x"})
@@ -195,8 +183,7 @@ func TestSuperpixelsRefused(t *testing.T) {
 			"the folder of the maps by dataset.Options.Superpixels, make the map, as by python3 " +
 			"-c "},
 	} {
-		_, err := Open(t.Context(), []string{folder}, test.o)
-		wantError(t, err, test.want)
+		refuses(t, folder, test.o, test.want)
 	}
 	set := mustOpen(t, folder, Options{Superpixels: superpixelsFolder})
 	for _, wrong := range []string{`"scales":[]`, `"scales":[-1]`} {

@@ -39,13 +39,9 @@ func TestTables(t *testing.T) {
 	if names := s.NodeTypes[0].FeatureNames; len(s.NodeTypes) != 1 || !slices.Equal(names, []string{"0", "1", "2", "3", "features (missing)", "bias"}) {
 		t.Errorf("node types are %+v", s.NodeTypes)
 	}
-	if got := edgeNames(&s); !slices.Equal(got, []string{"edge"}) {
-		t.Errorf("edge types are %+v, recipe %+v", s.EdgeTypes, set.Recipe)
-	}
+	oracle.Equal(t, edgeNames(&s), []string{"edge"}, "edge types %+v, recipe %+v", s.EdgeTypes, set.Recipe)
 	for node, want := range [][]float64{{1, 0, 0, .5, 0, 1}, {0, 0, 0, 0, 0, 1}, {0, 0, 0, 0, 1, 0}} {
-		if got := row(in.NodeFeatures(0), node); !slices.Equal(got, want) {
-			t.Errorf("features of node %d are %v, want %v", node, got, want)
-		}
+		oracle.Equal(t, row(in.NodeFeatures(0), node), want, "features of node %d", node)
 	}
 	if u, v := in.Graph.Ends(); !slices.Equal(u, []int32{0, 0, 2}) || !slices.Equal(v, []int32{1, 2, 3}) {
 		t.Errorf("edges join %v and %v", u, v)
@@ -54,9 +50,7 @@ func TestTables(t *testing.T) {
 		t.Errorf("labels %v, splits %q, names %q", in.Samples(), set.Splits, set.Names)
 	}
 	for i, want := range []string{`column "features" has 1 missing cells of 2: nothing stands for them`, "x.edges.tsv:3: an edge from a node to itself is left out (2 in all)", "x.edges.tsv:5: an edge that is there already", "1 of 4 labels are hidden (-1)"} {
-		if !strings.Contains(set.Warnings[i], want) {
-			t.Errorf("warning %q, want %q", set.Warnings[i], want)
-		}
+		oracle.Contains(t, set.Warnings[i], want)
 	}
 	set = mustOpen(t, folder, Options{Observed: "train", NoBias: true})
 	if !cmp.Equal(set.Instances[0].Samples(), [][]int32{{0, -1, -1, -1}}) || len(set.Schema.NodeTypes) != 1 || set.Schema.NodeTypes[0].Features != 5 {
@@ -84,9 +78,7 @@ func TestTablesAgainstModel(t *testing.T) {
 	model = modelOf(set)
 	for nodes, want := range map[string][]float64{"0\t0\ta\t?\n1\t1\ta\t?\n": {0, 0, 1, 0}, "0\t0\ta\t0\n1\t1\ta\t1\n": {0, 1, 0, 1}} {
 		in := mustOpen(t, writeFiles(t, tables(nodes, "1\t0\n")), model).Instances[0]
-		if got := row(in.NodeFeatures(0), 1); !slices.Equal(got, want) {
-			t.Errorf("%q: features of node 1 are %v, want %v", nodes, got, want)
-		}
+		oracle.Equal(t, row(in.NodeFeatures(0), 1), want, "%q: features of node 1", nodes)
 	}
 }
 
@@ -96,11 +88,9 @@ func TestTablesAgainstOtherModels(t *testing.T) {
 	schema := crf.Schema{NodeTypes: []crf.NodeType{{Name: "node", States: states, Features: 3}}}
 	model := Options{Schema: &schema, Recipe: oracle.Must(ParseRecipe(`{"kind": "graph", "feature_dim": 2, "bias": true}`))(t)}
 	paths := []string{writeFiles(t, tables("0\t0\ta\t0\n1\t1\ta\t1\n", "1\t0\n"))}
-	_, err := Open(t.Context(), paths, model)
-	wantError(t, err, `x.nodes.tsv: 1 edges, but the model has no edge type`)
+	oracle.Fails(Open(t.Context(), paths, model))(t, `x.nodes.tsv: 1 edges, but the model has no edge type`)
 	schema.NodeTypes = append(schema.NodeTypes, crf.NodeType{Name: "other", States: states, Features: 1})
-	_, err = Open(t.Context(), paths, model)
-	wantError(t, err, "recipe: it makes other features than the model has weights for")
+	oracle.Fails(Open(t.Context(), paths, model))(t, "recipe: it makes other features than the model has weights for")
 }
 
 func TestTablesRefuse(t *testing.T) {
@@ -142,9 +132,7 @@ func TestTablesManifestAndSeveral(t *testing.T) {
 	files[ManifestName] = `{"states": ["no", "yes"], "node_features": ["a", "b"]}`
 	folder := writeFiles(t, files)
 	set, err := Open(t.Context(), []string{folder + "/x", folder + "/y"}, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, err)
 	n := set.Schema.NodeTypes[0]
 	if !slices.Equal(n.FeatureNames, []string{"a", "b", "bias"}) || !slices.Equal(n.States, []string{"no", "yes"}) || len(set.Instances) != 2 || len(set.Sources) != 5 {
 		t.Errorf("type %+v, %d instances, sources %v", n, len(set.Instances), set.Sources)

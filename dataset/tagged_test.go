@@ -48,22 +48,16 @@ func TestTextColumns(t *testing.T) {
 			t.Errorf("states %q, labels %v, names %q", set.Schema.NodeTypes[0].States, set.Instances[0].Samples(), set.Names)
 		}
 		want := ones("word=sees", "shape=x", "column 2=VBZ", "before:word=ann", "before:shape=Xx", "before:column 2=NNP", "after:word=ann", "after:shape=Xx", "after:column 2=NNP", "ending=s", "ending=es", "ending=ees", "bias")
-		if got := namedRow(set, 0, 1); !cmp.Equal(got, want) {
-			t.Errorf("attributes %v, want %v", got, want)
-		}
+		oracle.Equal(t, namedRow(set, 0, 1), want, "attributes")
 		want = ones("word=it", "shape=Xx", "column 2=PRP", "first", "last", "ending=t", "bias")
-		if got := namedRow(set, 1, 0); !cmp.Equal(got, want) {
-			t.Errorf("attributes %v, want %v", got, want)
-		}
+		oracle.Equal(t, namedRow(set, 1, 0), want, "attributes")
 	}
 }
 
 func TestTextAttributes(t *testing.T) {
 	set := mustOpen(t, writeFiles(t, map[string]string{"a.crfsuite": someAttributes}), Options{NoBias: true})
 	for token, want := range []map[string]float64{ones("w=Ann", "__BOS__"), {"w=sees": 1, "len": 5}, {"w:1=a": 0.5}} {
-		if got := namedRow(set, 0, token); !cmp.Equal(got, want) {
-			t.Errorf("attributes of token %d are %v, want %v", token, got, want)
-		}
+		oracle.Equal(t, namedRow(set, 0, token), want, "attributes of token %d", token)
 	}
 	if set.Names[0] != nil || !cmp.Equal(set.Instances[0].Samples(), [][]int32{{0, 1, 0}}) ||
 		set.Recipe.Text.Form != formats.TextAttributes {
@@ -75,25 +69,19 @@ func TestTextAttributes(t *testing.T) {
 		t.Errorf("attributes %q, warnings %q", got, set.Warnings)
 	}
 	set = mustOpen(t, writeFiles(t, map[string]string{"a.crfsuite": "A\tw=1\tv=2\nB\tw=2\tv=1\n"}), Options{})
-	if set.Recipe.Text.Form != formats.TextAttributes {
-		t.Errorf("recipe %+v", set.Recipe.Text)
-	}
+	oracle.Equal(t, set.Recipe.Text.Form, formats.TextAttributes, "form of the recipe %+v", set.Recipe.Text)
 }
 
 func TestTextForModel(t *testing.T) {
 	trained := mustOpen(t, writeFiles(t, map[string]string{"a.conll": someColumns}), Options{})
-	recipe, err := ParseRecipe(trained.Recipe.String())
-	if err != nil || !cmp.Equal(recipe.Text, trained.Recipe.Text) {
-		t.Fatalf("%v: recipe %s is read as %s", err, &trained.Recipe, recipe)
-	}
+	recipe := oracle.Must(ParseRecipe(trained.Recipe.String()))(t)
+	oracle.MustEqual(t, *recipe.Text, *trained.Recipe.Text, "recipe")
 	model := Options{Schema: &trained.Schema, Recipe: recipe, NoLabels: true}
 	set := mustOpen(t, writeFiles(t, map[string]string{"b.conll": "Bob NNP\nsees VBZ\n"}), model)
 	if got, want := namedRow(set, 0, 0), ones("shape=Xx", "column 2=NNP", "first", "after:word=sees", "after:shape=x", "after:column 2=VBZ", "bias"); !cmp.Equal(got, want) {
 		t.Errorf("attributes %v, want %v", got, want)
 	}
-	if len(set.Instances[0].Samples()) != 0 {
-		t.Error("there are labels")
-	}
+	oracle.Equal(t, len(set.Instances[0].Samples()), 0, "samples of labels")
 	// Text of one column less has no labels, by any name.
 	model.NoLabels = false
 	set = mustOpen(t, writeFiles(t, map[string]string{"b.list": "Bob NNP\nsees VBZ\n"})+"/b.list", model)
@@ -107,9 +95,7 @@ func TestTextForModel(t *testing.T) {
 	// Numbers of tokens may stand first.
 	set = mustOpen(t, writeFiles(t, map[string]string{"b.conll": "1 Bob NNP\n2 sees VBZ\n",
 		"c.conll": "Bob NNP O\n"}), model)
-	if !cmp.Equal(set.Names, [][]string{{"Bob", "sees"}, {"Bob"}}) {
-		t.Errorf("tokens %q", set.Names)
-	}
+	oracle.Equal(t, set.Names, [][]string{{"Bob", "sees"}, {"Bob"}}, "tokens")
 	refuses(t, writeFiles(t, map[string]string{"b.conll": "Bob NNP X\n"}), model, `b.conll:1: label is "X", which is none of the 2 states; there are "B", "O"`)
 }
 
@@ -218,20 +204,18 @@ func TestTextUnknown(t *testing.T) {
 func TestTextForbidden(t *testing.T) {
 	folder := writeFiles(t, map[string]string{"a.conll": "a O\n\nb O\nc I\n\nd B\ne O\nf I\n", ManifestName: `{"states": ["O", "B", "I"], "forbidden_pairs": [["O", "I"]]}`})
 	_, list := Check(t.Context(), []string{folder}, Options{})
-	if len(list) != 2 {
-		t.Fatalf("problems %q", list)
-	}
-	wantError(t, list[0], `a.conll:4: the pair O, I of edge type "next" is forbidden; correct the labels, or what dataset.json forbids`)
-	wantError(t, list[1], "a.conll:8: the pair O, I")
+	oracle.MustEqual(t, len(list), 2, "how many problems of %q", list)
+	oracle.WantError(t, list[0],
+		`a.conll:4: the pair O, I of edge type "next" is forbidden; correct the labels, or what dataset.json forbids`)
+	oracle.WantError(t, list[1], "a.conll:8: the pair O, I")
 }
 
 // TestTextByContent: sentences are text by any name; lines that no empty one separates may be something else.
 func TestTextByContent(t *testing.T) {
 	const text = "x\tA\ny\tB\n\ny\tB\n"
 	for name, want := range map[string]string{"eng.testa": text, "a.iob2": text, "a.CONLL": text, "a.tsv": text + "\n" + text, "a.ner": "# id 1\nx A\n\n# id 2\ny B\n"} {
-		if set := mustOpen(t, writeFiles(t, map[string]string{name: want})+"/"+name, Options{}); set.Recipe.Kind != kindText {
-			t.Errorf("%s is of the kind %s", name, set.Recipe.Kind)
-		}
+		oracle.Equal(t, mustOpen(t, writeFiles(t, map[string]string{name: want})+"/"+name, Options{}).Recipe.Kind, kindText,
+			"%s is of the kind", name)
 	}
 	for name, text := range map[string]string{"a.tsv": "x\tA\ny\tB\n", "a.log": "x A\ny B\n", "a.nodes.tsv": "ann\tA\nbob\tB\n"} {
 		if set, err := Open(t.Context(), []string{writeFiles(t, map[string]string{name: text}) + "/" + name}, Options{}); err == nil {
@@ -268,9 +252,7 @@ func TestTextRareAttributes(t *testing.T) {
 
 func TestShape(t *testing.T) {
 	for word, want := range map[string]string{"McGee-42nd": "XxXx-0x", "IBM": "X", "...": ".", "Ölüm1": "Xx0", "": ""} {
-		if got := formats.Shape(word); got != want {
-			t.Errorf("%q has the shape %q, want %q", word, got, want)
-		}
+		oracle.Equal(t, formats.Shape(word), want, "%q has the shape", word)
 	}
 }
 

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/formats"
@@ -19,9 +17,7 @@ func TestNaturalOrder(t *testing.T) {
 	got := slices.Clone(want)
 	slices.Reverse(got)
 	slices.SortFunc(got, naturalCompare)
-	if !slices.Equal(got, want) {
-		t.Errorf("order is %q, want %q", got, want)
-	}
+	oracle.Equal(t, got, want, "order")
 }
 
 func TestParseList(t *testing.T) {
@@ -35,7 +31,7 @@ func TestParseList(t *testing.T) {
 		"\xff\xfe\n1": "l.txt:1: it is not text",
 	} {
 		_, list := parseList("l.txt", []byte(text))
-		wantError(t, firstOf(list), want)
+		oracle.WantError(t, firstOf(list), want)
 	}
 }
 
@@ -60,21 +56,15 @@ func TestManifestRoundTrip(t *testing.T) {
 	folder := t.TempDir()
 	oracle.OK(t, want.Write(folder))
 	written, _, err := readSource(filepath.Join(folder, ManifestName), "", fileio.Text, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, err)
 	got := oracle.Must(parseManifest("d", written))(t)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	oracle.Equal(t, got, want, "manifest")
 	short := `{"states": 2, "node_types": ["pixel", {"name": "region", "states": 3}], "edge_types": ["next"]}`
 	got, err = parseManifest("d", []byte(short))
 	if err != nil || got.NodeTypes[0].Name != "pixel" || len(got.NodeTypes[1].States) != 3 || len(got.States) != 2 || got.EdgeTypes[0].Name != "next" {
 		t.Errorf("%+v (%v)", got, err)
 	}
-	if err := (&Manifest{EdgeBins: -1}).Write(folder); err == nil {
-		t.Error("a manifest that cannot be read was written")
-	}
+	oracle.WantError(t, (&Manifest{EdgeBins: -1}).Write(folder), "edge_bins is -1, want 1 to")
 }
 
 func TestManifestRefuses(t *testing.T) {
@@ -100,8 +90,7 @@ func TestManifestRefuses(t *testing.T) {
 		`{"edge_types":[{"name":"a","states":3}]}`:                            "edge_types[0]: states are of nodes",
 		`[]`: "found a JSON array, want an object",
 	} {
-		_, err := parseManifest("d.json", []byte(text))
-		wantError(t, err, "d.json:", want)
+		oracle.Fails(parseManifest("d.json", []byte(text)))(t, "d.json:", want)
 	}
 }
 
@@ -116,9 +105,7 @@ func FuzzManifest(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if problem := m.validate(); problem != "" {
-			t.Error(problem)
-		}
+		oracle.Equal(t, m.validate(), "", "what the manifest lacks")
 	})
 }
 
@@ -138,15 +125,14 @@ func TestDetect(t *testing.T) {
 	} {
 		kind, list := formats.KindOf([]string{filepath.Join(both, c.path)}, c.kind, false)
 		if c.err != "" {
-			wantError(t, firstOf(list), c.err)
+			oracle.WantError(t, firstOf(list), c.err)
 		} else if len(list) > 0 || kind != c.want {
 			t.Errorf("%q: %s (%v), want %s", c.path, kind, list, c.want)
 		}
 	}
 	_, list := formats.KindOf([]string{filepath.Join(both, "a.npz"), filepath.Join(both, "x")}, "", false)
-	wantError(t, firstOf(list), "give data of one kind")
-	_, err := Open(t.Context(), nil, Options{})
-	wantError(t, err, "no data are given")
+	oracle.WantError(t, firstOf(list), "give data of one kind")
+	oracle.Fails(Open(t.Context(), nil, Options{}))(t, "no data are given")
 	// The model says which of several kinds a folder is read as.
 	refuses(t, both, Options{Recipe: &Recipe{Kind: kindGraph, Sheets: &sheetRecipe{}}, Schema: &crf.Schema{}},
 		"schema: no node type")

@@ -39,18 +39,15 @@ var followed = []string{"README.md", "docs/tutorial/*.md", "docs/how-to/*.md"}
 const root = ".."
 
 const (
-	// mostPageTime is what the commands of a page may take of the processors: twenty
-	// seconds of a reader with two of them, and half as much again beside other tests, with
-	// which they share caches and the units of a core.
+	// mostPageTime is what the commands of a page may take of the processors: twenty seconds of a reader with two of them,
+	// and half as much again beside other tests, with which they share caches and the units of a core.
 	mostPageTime = 60 * time.Second
-	// mostPythonLines is how long a snippet of Python that is not a file may be, without
-	// blank lines.
+	// mostPythonLines is how long a snippet of Python that is not a file may be, without blank lines.
 	mostPythonLines = 10
 )
 
-// standIns are for commands that need the network, and what is run here in their place:
-// a program is built in this module instead of one that fetches it. "go test ./..."
-// is what runs this test.
+// standIns are for commands that need the network, and what is run here in their place: a program is built in this
+// module instead of one that fetches it. "go test ./..." is what runs this test.
 var standIns = map[string]func(r *reader) string{
 	"go install github.com/blockbp/blockbp/cmd/blockbp@latest":   nil,
 	"git clone https://github.com/blockbp/blockbp && cd blockbp": nil,
@@ -450,8 +447,7 @@ func TestSameWords(t *testing.T) {
 		{"gap 1.5e-4,", "gap 1.5e-3,", false},
 		{"…", "", true},
 	} {
-		if got := sameWords(strings.Fields(c.shown), strings.Fields(c.printed)); got != c.want {
-			t.Errorf("%q shown for %q printed: %v, want %v", c.shown, c.printed, got, c.want)
-		}
+		oracle.Equal(t, sameWords(strings.Fields(c.shown), strings.Fields(c.printed)), c.want,
+			"%q shown for %q printed", c.shown, c.printed)
 	}
 }

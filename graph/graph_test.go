@@ -88,9 +88,7 @@ func TestComponents(t *testing.T) {
 			if int32(s) == first {
 				numbers[first] = int32(len(numbers))
 			}
-			if component[s] != numbers[first] {
-				t.Fatalf("components %v, smallest nodes %v", component, smallest)
-			}
+			oracle.MustEqual(t, component[s], numbers[first], "components %v, smallest nodes %v", component, smallest)
 		}
 		if count != len(numbers) || g.IsForest() != forest {
 			t.Fatalf("%d components, want %d; forest %v, want %v", count, len(numbers), g.IsForest(), forest)

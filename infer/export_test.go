@@ -22,13 +22,9 @@ func TestGridsOfModels(t *testing.T) {
 	again, err := p.Network().Pairwise()
 	oracle.OK(t, err)
 	for i := range p.Edge {
-		if again.Edge[i] != p.Edge[i] {
-			t.Errorf("edge potential %d is %v, was %v", i, again.Edge[i], p.Edge[i])
-		}
+		oracle.Equal(t, again.Edge[i], p.Edge[i], "edge potential %d", i)
 	}
 	for i := range p.Node {
-		if again.Node[i] != p.Node[i] {
-			t.Errorf("node potential %d is %v, was %v", i, again.Node[i], p.Node[i])
-		}
+		oracle.Equal(t, again.Node[i], p.Node[i], "node potential %d", i)
 	}
 }

@@ -14,8 +14,7 @@ import (
 	"github.com/blockbp/blockbp/mrf"
 )
 
-// logSum is log Σ exp of the scores of all joint states with the given labels, by
-// enumeration.
+// logSum is log Σ exp of the scores of all joint states with the given labels, by enumeration.
 func logSum(p *mrf.Pairwise, labels []int32) float64 {
 	c := *p
 	c.Node = slices.Clone(p.Node)
@@ -91,9 +90,7 @@ func TestLikelihood(t *testing.T) {
 					compared++
 				}
 			}
-			if l.Labels != int64(2*compared) {
-				t.Fatalf("setup %d, round %d: %d labels, want twice %d", n, round, l.Labels, compared)
-			}
+			oracle.MustEqual(t, l.Labels, int64(2*compared), "setup %d, round %d: labels", n, round)
 			if compared == 0 {
 				continue
 			}
@@ -109,9 +106,8 @@ func TestLikelihood(t *testing.T) {
 			case !test.exact && !all && l.Bound != counting.None:
 				t.Errorf("setup %d, round %d: the difference of bounds claims to be %s", n, round, l.Bound)
 			}
-			if plain := must(a.Predict(context.Background(), test.in, held)); !slices.Equal(plain.Node, b.Node) {
-				t.Errorf("setup %d, round %d: other beliefs than those of Predict", n, round)
-			}
+			oracle.Equal(t, must(a.Predict(context.Background(), test.in, held)).Node, b.Node,
+				"setup %d, round %d: other beliefs than those of Predict", n, round)
 		}
 	}
 }
@@ -124,11 +120,7 @@ func TestLikelihoodMerges(t *testing.T) {
 		want counting.Bound
 	}{{Likelihood{}, ""}, {Likelihood{1, counting.Exact, 3}, counting.Exact}, {Likelihood{1, counting.Upper, 3}, counting.Upper}, {Likelihood{1, counting.None, 3}, counting.None}, {Likelihood{1, counting.Exact, 3}, counting.None}, {Likelihood{}, counting.None}} {
 		total.Merge(&step.add)
-		if total.Bound != step.want {
-			t.Errorf("after %+v: %+v", step.add, *total)
-		}
+		oracle.Equal(t, total.Bound, step.want, "bound after %+v", step.add)
 	}
-	if *total != (Likelihood{4, counting.None, 12}) {
-		t.Errorf("%+v", *total)
-	}
+	oracle.Equal(t, *total, Likelihood{4, counting.None, 12}, "total")
 }

@@ -58,9 +58,8 @@ func instances(t *testing.T) (*crf.Model, []*crf.Instance) {
 
 func bethe(g *graph.Graph) (*counting.Numbers, error) { return counting.Bethe(g), nil }
 
-// TestPredict: beliefs are the exact marginals, on trees and by elimination anywhere, of the
-// conditional distribution where some nodes are clamped; the predictor is used again and
-// again for instances of different sizes.
+// TestPredict: beliefs are the exact marginals, on trees and by elimination anywhere, of the conditional distribution
+// where some nodes are clamped; the predictor is used again and again for instances of different sizes.
 func TestPredict(t *testing.T) {
 	model, all := instances(t)
 	loopy, square := gridModel(t, 3, 3, 2)
@@ -77,9 +76,7 @@ func TestPredict(t *testing.T) {
 	}
 	// Everything is clamped: nothing is inferred.
 	in := all[1]
-	if b := must(p.Predict(context.Background(), in, []int32{1, 2})); !slices.Equal(b.Node, []float64{0, 1, 0, 0, 1}) {
-		t.Errorf("all clamped: %v", b.Node)
-	}
+	oracle.Equal(t, must(p.Predict(context.Background(), in, []int32{1, 2})).Node, []float64{0, 1, 0, 0, 1}, "all clamped")
 }
 
 // predictedRight holds a prediction against enumeration, with a third of the nodes clamped or none.
@@ -110,8 +107,7 @@ func predictedRight(t *testing.T, p *Predictor, in *crf.Instance, i int, held bo
 	}
 }
 
-// TestPredictJoint: labels are a most probable joint state, given what is held, and
-// beliefs stay what they are.
+// TestPredictJoint: labels are a most probable joint state, given what is held, and beliefs stay what they are.
 func TestPredictJoint(t *testing.T) {
 	model, all := instances(t)
 	differ := 0
@@ -135,9 +131,7 @@ func TestPredictJoint(t *testing.T) {
 			conditioned := must(ground.Condition(model, in).Network().Condition(evidence))
 			left, score := oracle.NetworkMax(conditioned.Network)
 			for s, want := range conditioned.States(left) {
-				if b.Labels[s] != int32(want) {
-					t.Errorf("instance %d, held %v: node %d is in state %d, want %d", i, hold, s, b.Labels[s], want)
-				}
+				oracle.Equal(t, b.Labels[s], int32(want), "instance %d, held %v: state of node %d", i, hold, s)
 			}
 			if !b.Joint.Optimal || math.Abs(b.Joint.Energy+score) > 1e-10 || alone.Joint != nil || !slices.Equal(alone.Node, b.Node) {
 				t.Errorf("instance %d, held %v: %+v, want energy %v", i, hold, b.Joint, -score)
@@ -164,9 +158,7 @@ func TestPredictorInTurn(t *testing.T) {
 		c.Model, c.Limits.MaxSweeps = model, 3
 		kept.Counting, kept.Limits, kept.Truncated = c.Counting, c.Limits, c.Truncated
 		got, want := must(kept.Predict(t.Context(), in, nil)), must(c.Predict(t.Context(), in, nil))
-		if !slices.Equal(got.Node, want.Node) {
-			t.Errorf("%d: beliefs are not those of a new predictor", i)
-		}
+		oracle.Equal(t, got.Node, want.Node, "%d: beliefs are not those of a new predictor", i)
 	}
 }
 
@@ -202,8 +194,7 @@ func TestPredictErrors(t *testing.T) {
 	}
 }
 
-// TestScore computes every measure by hand: five nodes with a truth, one without
-// and one not counted.
+// TestScore computes every measure by hand: five nodes with a truth, one without and one not counted.
 func TestScore(t *testing.T) {
 	b := &Beliefs{
 		Node:   []float64{0.5, 0.5, 0, 0.25, 0.75, 0, 0, 1, 0, 1, 0, 0, 0, 0, 1, 0.2, 0.3, 0.5, 0.2, 0.3, 0.5},
@@ -215,9 +206,7 @@ func TestScore(t *testing.T) {
 	s.Add(b, truth, []bool{true, true, true, true, true, true, false})
 	// truth 0: predicted 0, 1, 0; truth 1: predicted 1, 2.
 	for i, want := range [][]int64{{2, 1, 0}, {0, 1, 1}, {0, 0, 0}} {
-		if !slices.Equal(s.Confusion[i], want) {
-			t.Errorf("confusion of class %d is %v, want %v", i, s.Confusion[i], want)
-		}
+		oracle.Equal(t, s.Confusion[i], want, "confusion of class %d", i)
 	}
 	nan, bins := math.NaN(), s.Calibration()
 	measure := func(of func(ClassScore) float64) (values []float64) {

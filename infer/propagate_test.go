@@ -177,8 +177,7 @@ func TestSumsThatOverflow(t *testing.T) {
 	}
 }
 
-// edgeMarginals returns the belief of every edge, row-major with the state of
-// its first end slow.
+// edgeMarginals returns the belief of every edge, row-major with the state of its first end slow.
 func (r *fixedPoint) edgeMarginals() ([][]float64, error) {
 	marginals := make([][]float64, len(r.block.Edges))
 	for q, e := range r.block.Edges {

@@ -80,12 +80,9 @@ func TestRankingByDefinition(t *testing.T) {
 				}
 			}
 			auc, precision := r.measures()
-			if want := pairsAUC(beliefs, in); math.Abs(auc-want) > 1e-12 {
-				t.Errorf("%d levels, %v in the class: area %v, want %v", levels, share, auc, want)
-			}
-			if want := stepsPrecision(beliefs, in); math.Abs(precision-want) > 1e-12 {
-				t.Errorf("%d levels, %v in the class: average precision %v, want %v", levels, share, precision, want)
-			}
+			oracle.Near(t, auc, pairsAUC(beliefs, in), 1e-12, "%d levels, %v in the class: area", levels, share)
+			oracle.Near(t, precision, stepsPrecision(beliefs, in), 1e-12,
+				"%d levels, %v in the class: average precision", levels, share)
 		}
 	}
 }

@@ -49,9 +49,7 @@ func TestReferenceModels(t *testing.T) {
 				if got.Outcome.Residual > 1e-11 {
 					t.Fatalf("not converged: %+v", got.Outcome)
 				}
-				if math.Abs(got.LogZ-want.LogZ) > tolerance*math.Max(1, math.Abs(want.LogZ)) {
-					t.Errorf("log Z = %.13f, want %.13f", got.LogZ, want.LogZ)
-				}
+				oracle.Near(t, got.LogZ, want.LogZ, tolerance*math.Max(1, math.Abs(want.LogZ)), "log Z")
 				compare(t, "node", got.Marginals, want.Nodes, tolerance)
 				edges := oracle.Must(got.edgeMarginals())(t)
 				if want.Edges != nil {
@@ -72,9 +70,7 @@ func TestExactOnReferences(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			plan := oracle.Must(exact.NewPlan(ref.Model.Network(), math.Inf(1)))(t)
 			got := oracle.Must(plan.Run(context.Background(), true))(t)
-			if math.Abs(got.LogZ-want.LogZ) > 1e-12*math.Max(1, math.Abs(want.LogZ)) {
-				t.Errorf("log Z = %.13f, want %.13f", got.LogZ, want.LogZ)
-			}
+			oracle.Near(t, got.LogZ, want.LogZ, 1e-12*math.Max(1, math.Abs(want.LogZ)), "log Z")
 			compare(t, "node", got.Marginals, want.Nodes, 1e-10)
 		})
 	}
@@ -97,8 +93,7 @@ func TestProveOnReferences(t *testing.T) {
 	}
 }
 
-// countingOf returns the counting numbers that belong to a solution file, and
-// the accuracy asked of it.
+// countingOf returns the counting numbers that belong to a solution file, and the accuracy asked of it.
 func countingOf(t *testing.T, ref *reference, solution string) (*counting.Numbers, float64) {
 	g := ref.Model.Graph
 	switch {
@@ -121,14 +116,10 @@ func countingOf(t *testing.T, ref *reference, solution string) (*counting.Number
 
 func compare(t *testing.T, what string, got, want [][]float64, tolerance float64) {
 	t.Helper()
-	if len(got) != len(want) {
-		t.Fatalf("%d %s marginals, want %d", len(got), what, len(want))
-	}
+	oracle.MustEqual(t, len(got), len(want), "%s marginals", what)
 	for i := range want {
 		for x := range want[i] {
-			if math.Abs(got[i][x]-want[i][x]) > tolerance {
-				t.Fatalf("%s %d: marginals %v, want %v", what, i, got[i], want[i])
-			}
+			oracle.MustNear(t, got[i][x], want[i][x], tolerance, "%s %d: state %d of %v", what, i, x, got[i])
 		}
 	}
 }

@@ -10,8 +10,7 @@ import (
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
-// TestTemperature: tempered beliefs are powers of those without, normalised; labels, held
-// nodes and likelihoods stay.
+// TestTemperature: tempered beliefs are powers of those without, normalised; labels, held nodes and likelihoods stay.
 func TestTemperature(t *testing.T) {
 	model, all := instances(t)
 	for _, temperature := range []float64{0, 0.05, 0.5, 1, 3} {
@@ -38,9 +37,8 @@ func TestTemperature(t *testing.T) {
 					sum += math.Pow(b, power)
 				}
 				for x, b := range want.Of(s) {
-					if math.Abs(got.Of(s)[x]-math.Pow(b, power)/sum) > 1e-12 {
-						t.Errorf("temperature %v, instance %d, node %d: %v of %v", temperature, i, s, got.Of(s), want.Of(s))
-					}
+					oracle.Near(t, got.Of(s)[x], math.Pow(b, power)/sum, 1e-12,
+						"temperature %v, instance %d, node %d", temperature, i, s)
 				}
 			}
 		}

@@ -64,8 +64,7 @@ func TestInterruptedProcess(t *testing.T) {
 	}
 	folder := t.TempDir()
 	data := generated(t)
-	// Without an end of its own, however fast the machine is: the steps are too short
-	// to get anywhere.
+	// Without an end of its own, however fast the machine is: the steps are too short to get anywhere.
 	options := []string{"--tol", "1e-300", "--step", "fixed:1e-7", "--max-passes", "1e15", "--blocks", "4", "-q", "--report=false"}
 	for _, signal := range signals {
 		dir, never := filepath.Join(folder, signal.String()), filepath.Join(folder, "never "+signal.String())
@@ -85,9 +84,8 @@ func TestInterruptedProcess(t *testing.T) {
 		limit := []string{"--max-iter", strconv.Itoa(len(iterations(t, dir)) + 500)}
 		mustRun(t, slices.Concat([]string{"train", dir, "--resume", "-q"}, limit)...)
 		mustRun(t, slices.Concat([]string{"train", data, "-o", never}, options, limit)...)
-		if read(t, dir, "model.safetensors") != read(t, never, "model.safetensors") {
-			t.Errorf("%v: the model differs from that of a run never interrupted", signal)
-		}
+		oracle.Equal(t, read(t, dir, "model.safetensors"), read(t, never, "model.safetensors"),
+			"%v: the model, and that of a run never interrupted", signal)
 		if got, want := iterations(t, dir), iterations(t, never); !slices.Equal(got, want) {
 			t.Errorf("%v: the metrics have %d iterations, want %d, each once", signal, len(got), len(want))
 		}

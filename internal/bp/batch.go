@@ -8,16 +8,14 @@ import (
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
-// batchEntries is how many entries the scratch of a batch has for messages: few
-// enough for all that a batch works with to stay in the nearest cache, and enough
-// to keep the processor busy.
+// batchEntries is how many entries the scratch of a batch has for messages: few enough for all that a batch works with
+// to stay in the nearest cache, and enough to keep the processor busy.
 const batchEntries = 1024
 
 // leastLog is the logarithm of the least sum that is trusted.
 var leastLog = math.Log(tooSmall)
 
-// batch is a number of nodes, no two of them neighbours, that are updated step by
-// step together (internal/simd).
+// batch is a number of nodes, no two of them neighbours, that are updated step by step together (internal/simd).
 type batch struct {
 	nodes []simd.Node
 	// sources and targets have as many states, where they differ: none where a message needs logarithms.

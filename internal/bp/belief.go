@@ -74,8 +74,7 @@ func (w *Workspace) edgeBelief(dst []float64, net *Net, st *State, block *partit
 	return logZ, product, nil
 }
 
-// multiplicativePair computes the unnormalised belief from the exponentiated
-// table and returns its sum.
+// multiplicativePair computes the unnormalised belief from the exponentiated table and returns its sum.
 func (w *Workspace) multiplicativePair(dst, left, right []float64, largestLeft, largestRight float64,
 	values []float64) (total float64) {
 	columns := w.weight[:len(right)]
@@ -93,8 +92,7 @@ func (w *Workspace) multiplicativePair(dst, left, right []float64, largestLeft, 
 	return total
 }
 
-// logPair does the same with logarithms throughout, and returns what it
-// subtracted before the exponential.
+// logPair does the same with logarithms throughout, and returns what it subtracted before the exponential.
 func (w *Workspace) logPair(dst, left, right []float64, q int32) (total, shift float64) {
 	shift = math.Inf(-1)
 	k := len(right)
@@ -115,10 +113,9 @@ func (w *Workspace) logPair(dst, left, right []float64, q int32) (total, shift f
 	return total, shift
 }
 
-// EdgeBeliefs writes the beliefs of the edges lo ≤ q < hi of the block, all with
-// as many states at U and as many at V, into dst, one behind the other, adds them to
-// sum [states of U × states of V] unless that is nil, and returns the sum of what EdgeBelief returns.
-// dst may be longer.
+// EdgeBeliefs writes the beliefs of the edges lo ≤ q < hi of the block, all with as many states at U and as many at V,
+// into dst, one behind the other, adds them to sum [states of U × states of V] unless that is nil, and returns the sum
+// of what EdgeBelief returns. dst may be longer.
 func (w *Workspace) EdgeBeliefs(dst, sum []float64, net *Net, st *State, block *partition.Block, lo,
 	hi int) (freeEnergy float64, err error) {
 	u, v := net.Graph.Ends()
@@ -145,8 +142,7 @@ func (w *Workspace) EdgeBeliefs(dst, sum []float64, net *Net, st *State, block *
 	return freeEnergy, nil
 }
 
-// AddRows adds the rows of a matrix to sum, the length of which is theirs, unless it
-// is nil.
+// AddRows adds the rows of a matrix to sum, the length of which is theirs, unless it is nil.
 func AddRows(sum, matrix []float64) {
 	for n := len(sum); n > 0 && len(matrix) > 0; {
 		rows := min(len(ones), len(matrix)/n)
@@ -238,12 +234,10 @@ func (w *Workspace) LogPair(net *Net, st *State, block *partition.Block, q int, 
 // is left to spread (results/README.md): who asks for them says how much that is. Large tables get 20 scalings.
 var inPasses = simd.Scaling{Most: 20, Newton: 4}
 
-// Consistent changes the beliefs of the edges lo ≤ q < hi of the block, as EdgeBeliefs has
-// written them, so that their sums are the beliefs of the nodes, and returns the sum of
-// ρ_uv H(τ_uv). At most a share spread of the mass of an edge goes where it may, not where it is
-// nearest, unless four steps of Newton's method leave more. With the nodes' beliefs they are feasible in (2), unless
-// that took a
-// forbidden state, which only masked tables have: such a state gets zero.
+// Consistent changes the beliefs of the edges lo ≤ q < hi of the block, as EdgeBeliefs has written them, so that their
+// sums are the beliefs of the nodes, and returns the sum of ρ_uv H(τ_uv). At most a share spread of the mass of an edge
+// goes where it may, not where it is nearest, unless four steps of Newton's method leave more. With the nodes' beliefs
+// they are feasible in (2), unless that took a forbidden state, which only masked tables have: such a state gets zero.
 func (w *Workspace) Consistent(beliefs []float64, net *Net, st *State, block *partition.Block, lo, hi int,
 	masked bool, spread float64) (entropy float64, feasible bool) {
 	w.consistency.entropy = numeric.Resize(w.consistency.entropy, hi-lo)

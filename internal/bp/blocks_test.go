@@ -42,8 +42,7 @@ func TestBlocksReachTheWholesFixedPoint(t *testing.T) {
 	}
 }
 
-// TestSweepTouchesItsBlockOnly: beliefs of other blocks and messages into them
-// keep their bits.
+// TestSweepTouchesItsBlockOnly: beliefs of other blocks and messages into them keep their bits.
 func TestSweepTouchesItsBlockOnly(t *testing.T) {
 	g := legal(graph.Grid(4, 5, graph.GridOptions{}))
 	rng := source(1)
@@ -75,8 +74,7 @@ func TestSweepTouchesItsBlockOnly(t *testing.T) {
 	r.check(t, math.Inf(1))
 }
 
-// observe draws a state for each node with probability one half; at least one
-// node is observed and one is not.
+// observe draws a state for each node with probability one half; at least one node is observed and one is not.
 func observe(seed uint64, card []int32) []int32 {
 	rng := source(seed)
 	observed := make([]int32, len(card))
@@ -139,9 +137,8 @@ func TestObservedIsConditioning(t *testing.T) {
 	}
 }
 
-// TestObservedIsEvidence: on loopy graphs, with any counting numbers, clamping a
-// node is the same as forbidding its other states; and a clamped net that is cut
-// into blocks, some of them left empty, gives the same again.
+// TestObservedIsEvidence: on loopy graphs, with any counting numbers, clamping a node is the same as forbidding its
+// other states; and a clamped net that is cut into blocks, some of them left empty, gives the same again.
 func TestObservedIsEvidence(t *testing.T) {
 	for name, g := range loopyGraphs() {
 		for seed := range uint64(5) {
@@ -222,9 +219,8 @@ func TestIterateStops(t *testing.T) {
 	r.check(t, 1e-8)
 }
 
-// TestDampingRescues: a frustrated network on which ordinary belief propagation
-// does not settle by itself. Iterate must damp, and may claim convergence only
-// at a fixed point of the undamped updates.
+// TestDampingRescues: a frustrated network on which ordinary belief propagation does not settle by itself. Iterate must
+// damp, and may claim convergence only at a fixed point of the undamped updates.
 func TestDampingRescues(t *testing.T) {
 	g := legal(gen.Complete(6))
 	rescued := 0

@@ -100,25 +100,17 @@ func TestNoAllocations(t *testing.T) {
 		visit := func() {
 			for b := range r.part.Blocks {
 				block := oracle.Must(r.load(b))(t)
-				if _, err := r.space.Sweep(r.net, r.state, block, 0.5); err != nil {
-					t.Fatal(err)
-				}
+				oracle.Must(r.space.Sweep(r.net, r.state, block, 0.5))(t)
 				for q := range block.Edges {
-					if _, err := r.space.EdgeBelief(pair, r.net, r.state, block, q); err != nil {
-						t.Fatal(err)
-					}
+					oracle.Must(r.space.EdgeBelief(pair, r.net, r.state, block, q))(t)
 				}
 				for p := range block.Nodes {
 					r.space.NodeBeliefs(pair, nil, r.net, r.state, block, p, p+1)
 				}
-				if _, err := r.space.Evaluate(r.net, r.state, block, true); err != nil {
-					t.Fatal(err)
-				}
+				oracle.Must(r.space.Evaluate(r.net, r.state, block, true))(t)
 			}
 		}
 		visit()
-		if allocations := testing.AllocsPerRun(5, visit); allocations != 0 {
-			t.Errorf("%s: %v allocations per visit of all blocks, want 0", name, allocations)
-		}
+		oracle.Equal(t, testing.AllocsPerRun(5, visit), 0, "%s: allocations per visit of all blocks", name)
 	}
 }

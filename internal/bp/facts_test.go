@@ -3,7 +3,6 @@ package bp
 import (
 	"math"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -62,9 +61,7 @@ func TestClaimedBoundsHold(t *testing.T) {
 		addAgreement(rng, p.Edge, p.EdgeAt, p.Card, g, agree)
 		r := newInference(t, p, c)
 		o, err := r.iterate(0, Limits{Tolerance: 1e-11, MaxSweeps: 3000})
-		if err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, err)
 		tolerance := 1e-6
 		if !o.Converged {
 			tolerance = math.Inf(1)
@@ -97,7 +94,7 @@ func addAgreement(rng *rand.Rand, table []float64, at []int, card []int32, g *gr
 	}
 }
 
-// TestNetErrors: shapes that do not fit.
+// TestNetErrors: shapes that do not fit, and a state that does not exist.
 func TestNetErrors(t *testing.T) {
 	g := legal(gen.Chain(3))
 	for _, test := range []struct {
@@ -108,10 +105,9 @@ func TestNetErrors(t *testing.T) {
 		{[]int32{2, 2}, nil, counting.Convex(g), "3 nodes and 2 edges, but 2 cardinalities"},
 		{[]int32{2, 0, 2}, nil, counting.Convex(g), "node 1 has 0 states, want at least 1"},
 		{[]int32{2, 2, 2}, []int32{-1}, counting.Convex(g), "1 observations for 3 nodes"},
+		{[]int32{2, 3, 2}, []int32{2, -1, -1}, counting.Convex(g), "node 0 is observed in state 2, it has 2 states"},
 		{[]int32{2, 2, 2}, nil, counting.Convex(legal(gen.Chain(2))), "counting numbers for 2 nodes and 1 edges"},
 	} {
-		if _, err := NewNet(g, test.card, test.counting, test.observed); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("error %v, want %q", err, test.want)
-		}
+		oracle.Fails(NewNet(g, test.card, test.counting, test.observed))(t, test.want)
 	}
 }

@@ -18,8 +18,7 @@ func countingsOf(g *graph.Graph) []*counting.Numbers {
 	return []*counting.Numbers{counting.Convex(g), legal(counting.SampledTreeReweighted(g, 1)), counting.Bethe(g), dualCounting(source(3), g)}
 }
 
-// forms counts the tables of the last block loaded that are multiplicative, and
-// those that are logarithms.
+// forms counts the tables of the last block loaded that are multiplicative, and those that are logarithms.
 func (r *inference) forms() (multiplicative, logarithms int) {
 	seen := map[int]bool{}
 	for q, at := range r.space.at {
@@ -42,7 +41,7 @@ func (r *inference) tables() int {
 }
 
 // compareRuns fails where two inferences differ in messages, beliefs or values.
-func compareRuns(t fataler, name string, a, b *inference, tolerance float64) {
+func compareRuns(t oracle.TB, name string, a, b *inference, tolerance float64) {
 	t.Helper()
 	for i, x := range a.state.LogMessage {
 		// Far below the largest entry only the belief counts, and it is compared.
@@ -58,9 +57,8 @@ func compareRuns(t fataler, name string, a, b *inference, tolerance float64) {
 	}
 }
 
-// TestFormsAgree runs the same sweeps with exponentiated tables and with
-// logarithms: they must agree message by message, also where sums underflow in
-// the multiplicative form and are done again.
+// TestFormsAgree runs the same sweeps with exponentiated tables and with logarithms: they must agree message by
+// message, also where sums underflow in the multiplicative form and are done again.
 func TestFormsAgree(t *testing.T) {
 	for name, g := range loopyGraphs() {
 		t.Run(name, func(t *testing.T) {
@@ -89,9 +87,8 @@ func TestFormsAgree(t *testing.T) {
 	}
 }
 
-// TestUnderflowFallsBack: every term of the multiplicative sum of one message
-// entry is below the smallest float64, so that without the second computation
-// the message would be −Inf, and the state impossible. On a chain the answer is
+// TestUnderflowFallsBack: every term of the multiplicative sum of one message entry is below the smallest float64, so
+// that without the second computation the message would be −Inf, and the state impossible. On a chain the answer is
 // known: the state has all of the probability.
 func TestUnderflowFallsBack(t *testing.T) {
 	g := legal(gen.Chain(3))
@@ -120,9 +117,8 @@ func TestUnderflowFallsBack(t *testing.T) {
 	}
 }
 
-// TestSharedTables: edges that share a table give the same bits as edges with
-// equal tables of their own, also where edges of one table differ in c_uv, and
-// where there are more distinct c_uv than are numbered.
+// TestSharedTables: edges that share a table give the same bits as edges with equal tables of their own, also where
+// edges of one table differ in c_uv, and where there are more distinct c_uv than are numbered.
 func TestSharedTables(t *testing.T) {
 	g := legal(graph.Grid(13, 13, graph.GridOptions{}))
 	rng := source(8)
@@ -152,15 +148,11 @@ func TestSharedTables(t *testing.T) {
 		if got := shared.tables(); test.tables >= 0 && got != test.tables || test.tables < 0 && (got <= 4 || got >= g.NumEdges()) {
 			t.Errorf("%s: %d tables were exponentiated, want %d", test.counting.Name, got, test.tables)
 		}
-		if own.tables() != g.NumEdges() {
-			t.Errorf("%s: %d tables of edges of their own", test.counting.Name, own.tables())
-		}
+		oracle.Equal(t, own.tables(), g.NumEdges(), "%s: tables of edges of their own", test.counting.Name)
 		if !slices.Equal(shared.state.LogMessage, own.state.LogMessage) || !slices.Equal(shared.state.LogBelief, own.state.LogBelief) {
 			t.Errorf("%s: shared tables give other bits", test.counting.Name)
 		}
-		if a, b := shared.values(t), own.values(t); a != b {
-			t.Errorf("%s: values %+v and %+v", test.counting.Name, a, b)
-		}
+		oracle.Equal(t, shared.values(t), own.values(t), "%s: values", test.counting.Name)
 		shared.check(t, math.Inf(1))
 	}
 }

@@ -8,15 +8,10 @@ import (
 
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/mrf"
 )
-
-// fataler is what *testing.T and *rapid.T share.
-type fataler interface {
-	Helper()
-	Fatalf(format string, args ...any)
-}
 
 func source(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 11)) }
 
@@ -65,19 +60,19 @@ type inference struct {
 }
 
 // newInference prepares inference on the whole network as one block.
-func newInference(t fataler, p *mrf.Pairwise, c *counting.Numbers) *inference {
+func newInference(t oracle.TB, p *mrf.Pairwise, c *counting.Numbers) *inference {
 	t.Helper()
 	return newBlockInference(t, p, c, nil, partition.Whole(p.Graph))
 }
 
 // newBlockInference prepares inference with some nodes observed (nil: none); of
 // part, only what touches the others is used.
-func newBlockInference(t fataler, p *mrf.Pairwise, c *counting.Numbers, observed []int32, part *partition.Partition) *inference {
+func newBlockInference(
+	t oracle.TB, p *mrf.Pairwise, c *counting.Numbers, observed []int32, part *partition.Partition,
+) *inference {
 	t.Helper()
 	net, err := NewNet(p.Graph, p.Card, c, observed)
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
+	oracle.OK(t, err)
 	if observed != nil {
 		hidden := make([]bool, len(observed))
 		for s, y := range observed {
@@ -125,8 +120,7 @@ func (r *inference) load(b int) (*partition.Block, error) {
 	return block, nil
 }
 
-// toLogarithms changes the form of the table of an edge, of n entries, that is
-// multiplicative.
+// toLogarithms changes the form of the table of an edge, of n entries, that is multiplicative.
 func (w *Workspace) toLogarithms(q int32, n int) {
 	f := w.form(q)
 	if f.log {
@@ -154,7 +148,7 @@ func (r *inference) iterate(b int, limits Limits) (Outcome, error) {
 }
 
 // sweep makes one undamped sweep over every block in the order given.
-func (r *inference) sweep(t fataler, order []int) (residual float64) {
+func (r *inference) sweep(t oracle.TB, order []int) (residual float64) {
 	t.Helper()
 	for _, b := range order {
 		o, err := r.iterate(b, Limits{MaxSweeps: 1})
@@ -166,10 +160,9 @@ func (r *inference) sweep(t fataler, order []int) (residual float64) {
 	return residual
 }
 
-// converge visits the blocks in the order given, each with at most sweeps
-// sweeps, until no first sweep changes a message by more than tolerance. It
-// fails where that takes more than a thousand rounds.
-func (r *inference) converge(t fataler, order []int, sweeps int, tolerance float64) {
+// converge visits the blocks in the order given, each with at most sweeps sweeps, until no first sweep changes a
+// message by more than tolerance. It fails where that takes more than a thousand rounds.
+func (r *inference) converge(t oracle.TB, order []int, sweeps int, tolerance float64) {
 	t.Helper()
 	damping, best, bestAt := 0.0, math.Inf(1), 0
 	for round := range 1000 {
@@ -203,25 +196,21 @@ func (r *inference) blocks() []int {
 }
 
 // solve converges the blocks in order to 1e-13 and checks the invariants.
-func (r *inference) solve(t fataler) {
+func (r *inference) solve(t oracle.TB) {
 	t.Helper()
 	r.converge(t, r.blocks(), 100, 1e-13)
 	r.check(t, 1e-9)
 }
 
 // values are those of the whole network.
-func (r *inference) values(t fataler) Values {
+func (r *inference) values(t oracle.TB) Values {
 	t.Helper()
 	whole := newBlockInference(t, r.network, r.net.Counting, r.net.Observed, partition.Whole(r.network.Graph))
 	whole.share, whole.logForm = r.share, r.logForm
 	block, err := whole.load(0)
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
+	oracle.OK(t, err)
 	v, err := whole.space.Evaluate(r.net, r.state, block, true)
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
+	oracle.OK(t, err)
 	return v
 }
 
@@ -235,30 +224,24 @@ func (r *inference) nodes() [][]float64 {
 	return out
 }
 
-// edges returns the belief of every edge; nil for edges whose ends are both
-// observed.
-func (r *inference) edges(t fataler) [][]float64 {
+// edges returns the belief of every edge; nil for edges whose ends are both observed.
+func (r *inference) edges(t oracle.TB) [][]float64 {
 	t.Helper()
 	out := make([][]float64, r.network.Graph.NumEdges())
 	for b := range r.part.Blocks {
 		block, err := r.load(b)
-		if err != nil {
-			t.Fatalf("%v", err)
-		}
+		oracle.OK(t, err)
 		for q, e := range block.Edges {
 			out[e] = make([]float64, r.net.pairStates(e))
-			if _, err := r.space.EdgeBelief(out[e], r.net, r.state, block, q); err != nil {
-				t.Fatalf("%v", err)
-			}
+			oracle.Must(r.space.EdgeBelief(out[e], r.net, r.state, block, q))(t)
 		}
 	}
 	return out
 }
 
-// check holds after every visit of every block: messages and beliefs are
-// numbers or −Inf, the largest entry of an undamped message is 0, beliefs are
-// distributions; and beliefs agree within tolerance (+Inf: they need not).
-func (r *inference) check(t fataler, tolerance float64) {
+// check holds after every visit of every block: messages and beliefs are numbers or −Inf, the largest entry of an
+// undamped message is 0, beliefs are distributions; and beliefs agree within tolerance (+Inf: they need not).
+func (r *inference) check(t oracle.TB, tolerance float64) {
 	t.Helper()
 	u, v := r.network.Graph.Ends()
 	for d := range int32(2 * len(u)) {
@@ -281,19 +264,15 @@ func (r *inference) check(t fataler, tolerance float64) {
 		checkDistribution(t, "edge", e, b)
 		rows, columns := marginalsOf(b, len(nodes[v[e]]))
 		for i, x := range nodes[u[e]] {
-			if !(math.Abs(rows[i]-x) <= tolerance) {
-				t.Fatalf("edge %d: belief of node %d is %v, want %v", e, u[e], rows, nodes[u[e]])
-			}
+			oracle.MustNear(t, rows[i], x, tolerance, "edge %d: belief of node %d in state %d", e, u[e], i)
 		}
 		for j, x := range nodes[v[e]] {
-			if !(math.Abs(columns[j]-x) <= tolerance) {
-				t.Fatalf("edge %d: belief of node %d is %v, want %v", e, v[e], columns, nodes[v[e]])
-			}
+			oracle.MustNear(t, columns[j], x, tolerance, "edge %d: belief of node %d in state %d", e, v[e], j)
 		}
 	}
 }
 
-func checkDistribution(t fataler, what string, i int, b []float64) {
+func checkDistribution(t oracle.TB, what string, i int, b []float64) {
 	t.Helper()
 	total := 0.0
 	for _, x := range b {
@@ -302,9 +281,7 @@ func checkDistribution(t fataler, what string, i int, b []float64) {
 		}
 		total += x
 	}
-	if !(math.Abs(total-1) <= 1e-11) {
-		t.Fatalf("%s %d: belief %v sums to 1%+g", what, i, b, total-1)
-	}
+	oracle.MustNear(t, total, 1, 1e-11, "%s %d: sum of the belief %v", what, i, b)
 }
 
 // marginalsOf sums the rows and columns of a joint table.
@@ -317,20 +294,17 @@ func marginalsOf(pair []float64, k int) (rows, columns []float64) {
 	return rows, columns
 }
 
-// near reports whether a and b are equal to within a part of their size, or
-// equally infinite.
+// near reports whether a and b are equal to within a part of their size, or equally infinite.
 func near(a, b, tolerance float64) bool {
 	return a == b || math.Abs(a-b) <= tolerance*max(1, math.Abs(a), math.Abs(b))
 }
 
 // compareTables fails where two sets of marginals differ by more than tolerance.
-func compareTables(t fataler, what string, got, want [][]float64, tolerance float64) {
+func compareTables(t oracle.TB, what string, got, want [][]float64, tolerance float64) {
 	t.Helper()
 	for i := range want {
 		for x := range got[i] {
-			if !(math.Abs(got[i][x]-want[i][x]) <= tolerance) {
-				t.Fatalf("%s %d: %v, want %v", what, i, got[i], want[i])
-			}
+			oracle.MustNear(t, got[i][x], want[i][x], tolerance, "%s %d: entry %d of %v", what, i, x, got[i])
 		}
 	}
 }

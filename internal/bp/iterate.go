@@ -11,8 +11,7 @@ import (
 
 // Limits say when to stop iterating on a block.
 type Limits struct {
-	// Tolerance on the residual: the largest change of a log-message λ/ρ or a
-	// log-belief in a sweep, without damping.
+	// Tolerance on the residual: the largest change of a log-message λ/ρ or a log-belief in a sweep, without damping.
 	Tolerance float64
 	// MaxSweeps bounds the number of sweeps; 0 makes none.
 	MaxSweeps int
@@ -21,18 +20,15 @@ type Limits struct {
 	// NoProx: no node has a prox (prox.go). Beliefs are those that (4)
 	// gives to messages, which steps of Newton's method ask for.
 	NoProx bool
-	// Turns: sweeps go back and forth in turn. Where counting numbers are exact, and every node has
-	// at most one neighbour before it, as in chains, so do two of them, and the iteration ends
-	// after an even number only.
+	// Turns: sweeps go back and forth in turn. Where counting numbers are exact, and every node has at most one neighbour
+	// before it, as in chains, so do two of them, and the iteration ends after an even number only.
 	Turns bool
-	// Accelerated, of a whole network: sweeps have momentum where no c_s is negative, are over-relaxed
-	// with other numbers that are proved convex, and else go back and forth in turn. Those with
-	// momentum over a large network are made several at once (wavefront), and what ends the iteration
-	// is looked at after these only.
+	// Accelerated, of a whole network: sweeps have momentum where no c_s is negative, are over-relaxed with other numbers
+	// that are proved convex, and else go back and forth in turn. Those with momentum over a large network are made
+	// several at once (wavefront), and what ends the iteration is looked at after these only.
 	Accelerated bool
-	// Beliefs, above 0, ends the iteration also where beliefs are settled: none is expected to
-	// change by more than that in all further sweeps together, and the most likely state of
-	// at most one node in a thousand (forecast).
+	// Beliefs, above 0, ends the iteration also where beliefs are settled: none is expected to change by more than that in
+	// all further sweeps together, and the most likely state of at most one node in a thousand (forecast).
 	Beliefs float64
 	// Outward: messages along cut edges move out of the block, too, as in the paper's Algorithm 2 (Sweep).
 	Outward bool
@@ -46,9 +42,8 @@ type Outcome struct {
 	Residual      float64 // of the last sweep
 	Converged     bool    // Residual ≤ Tolerance · (1 − Damping), and beliefs that agree; or settled beliefs
 	Damping       float64 // of the last sweep
-	// Left is by how much a belief is expected to change still, and Unsure how many nodes may
-	// come to another most likely state: 0 at a fixed point, +Inf and all nodes where nothing
-	// can be said. Only where Limits.Beliefs asks for it.
+	// Left is by how much a belief is expected to change still, and Unsure how many nodes may come to another most likely
+	// state: 0 at a fixed point, +Inf and all nodes where nothing can be said. Only where Limits.Beliefs asks for it.
 	Left   float64
 	Unsure int
 }
@@ -104,11 +99,10 @@ func (w *Workspace) choose(net *Net, block *partition.Block, limits *Limits) way
 	return y
 }
 
-// Iterate sweeps over the block until the residual is small enough. Where no c_s is negative
-// (Facts.Dual) plain sweeps descend on the dual value, and only momentum and over-relaxation can keep
-// the residual from falling: then momentum begins anew, and over-relaxation ends. Else a sweep need not
-// improve anything, so that it is damped then. Iterate stops early, without error, when ctx ends. The
-// error is a *NumericalError.
+// Iterate sweeps over the block until the residual is small enough. Where no c_s is negative (Facts.Dual) plain sweeps
+// descend on the dual value, and only momentum and over-relaxation can keep the residual from falling: then momentum
+// begins anew, and over-relaxation ends. Else a sweep need not improve anything, so that it is damped then. Iterate
+// stops early, without error, when ctx ends. The error is a *NumericalError.
 func (w *Workspace) Iterate(
 	ctx context.Context, net *Net, st *State, block *partition.Block, limits Limits,
 ) (Outcome, error) {
@@ -186,8 +180,7 @@ func (y *way) tune(sweeps int, residual float64) {
 	y.tuned = [2]float64{residual, y.tuned[0]}
 }
 
-// sweeps makes n sweeps, so many after momentum began, and returns the residuals of the first and the
-// last.
+// sweeps makes n sweeps, so many after momentum began, and returns the residuals of the first and the last.
 func (w *Workspace) sweeps(
 	net *Net, st *State, block *partition.Block, y way, after, n int,
 ) (first, last float64, err error) {
@@ -203,8 +196,7 @@ func (w *Workspace) sweeps(
 
 // ended reports whether an iteration is at its end, and why.
 func (w *Workspace) ended(net *Net, st *State, block *partition.Block, limits Limits, o *Outcome) bool {
-	// A damped message moves only a part of its way, so the residual is scaled back before it may
-	// count as converged.
+	// A damped message moves only a part of its way, so the residual is scaled back before it may count as converged.
 	if o.Residual <= limits.Tolerance*(1-o.Damping) && !(limits.Turns && o.Sweeps%2 == 1) {
 		o.Converged = w.settled(net, st, block, limits.Tolerance)
 		if o.Converged || o.Residual == 0 { // at 0 no sweep can change anything any more
@@ -227,12 +219,10 @@ func (w *Workspace) ended(net *Net, st *State, block *partition.Block, limits Li
 // roundingUnit is the relative distance of neighbouring float64 numbers.
 const roundingUnit = 0x1p-52
 
-// settled confirms that a residual within the tolerance means a fixed point. A
-// message of size m moves in steps of m·2⁻⁵²: where these are larger than the
-// tolerance nothing seems to change although the beliefs contradict each other,
-// so the beliefs themselves are compared. Entries of a message differ by no more
-// than those of its table, so that only wide tables need a look, and those with forbidden states, where what is held at
-// farthest would go on.
+// settled confirms that a residual within the tolerance means a fixed point. A message of size m moves in steps of
+// m·2⁻⁵²: where these are larger than the tolerance nothing seems to change although the beliefs contradict each other,
+// so the beliefs themselves are compared. Entries of a message differ by no more than those of its table, so that only
+// wide tables need a look, and those with forbidden states, where what is held at farthest would go on.
 func (w *Workspace) settled(net *Net, st *State, block *partition.Block, tolerance float64) bool {
 	resolved := tolerance / roundingUnit
 	if !w.wide && maxRange <= resolved {
@@ -251,8 +241,7 @@ func (w *Workspace) settled(net *Net, st *State, block *partition.Block, toleran
 	return true
 }
 
-// exceeds reports whether a message has an entry that is larger than size and yet
-// finite.
+// exceeds reports whether a message has an entry that is larger than size and yet finite.
 func exceeds(message []float64, size float64) bool {
 	return slices.ContainsFunc(message, func(m float64) bool { return m < -size && !isForbidden(m) })
 }

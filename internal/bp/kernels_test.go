@@ -40,9 +40,8 @@ func TestKernelsAgree(t *testing.T) {
 			if name == "plain" {
 				want, wantError = got, err
 			}
-			if (err == nil) != (wantError == nil) {
-				t.Fatalf("case %d, %v: %s: %v, in plain Go %v", i, c, name, err, wantError)
-			}
+			oracle.MustEqual(t, err == nil, wantError == nil,
+				"case %d, %v: %s: there is no error, %v, in plain Go %v", i, c, name, err, wantError)
 			for j, y := range want {
 				if x := got[j]; !(x <= math.MaxFloat64) || x != y && !(math.Abs(x-y) <= 1e-9*(1+math.Abs(y))) {
 					t.Fatalf("case %d, %v: %s: number %d is %v, in plain Go %v", i, c, name, j, x, y)

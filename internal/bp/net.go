@@ -10,9 +10,8 @@ import (
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
-// Net is the frozen shape of one inference problem: topology, states per node,
-// counting numbers, and which nodes are observed. It may be shared by all
-// states of the same shape.
+// Net is the frozen shape of one inference problem: topology, states per node, counting numbers, and which nodes are
+// observed. It may be shared by all states of the same shape.
 type Net struct {
 	Graph    *graph.Graph
 	Card     []int32 // [nodes] number of states
@@ -118,8 +117,7 @@ func (n *Net) belief(st *State, s int32) []float64 {
 	return nil
 }
 
-// message returns the log-message of directed edge d, whose target is t, or nil
-// if t is observed.
+// message returns the log-message of directed edge d, whose target is t, or nil if t is observed.
 func (n *Net) message(st *State, d, t int32) []float64 {
 	if at := n.MessageAt(d); at >= 0 {
 		return st.LogMessage[at:][:n.Card[t]]
@@ -127,8 +125,7 @@ func (n *Net) message(st *State, d, t int32) []float64 {
 	return nil
 }
 
-// BeliefAt says where the log-belief of node s begins in State.LogBelief; −1: it is
-// observed.
+// BeliefAt says where the log-belief of node s begins in State.LogBelief; −1: it is observed.
 func (n *Net) BeliefAt(s int32) int {
 	if n.uniform > 0 {
 		return int(s) * n.uniform
@@ -136,8 +133,7 @@ func (n *Net) BeliefAt(s int32) int {
 	return n.beliefAt[s]
 }
 
-// MessageAt says where the log-message of directed edge d begins in State.LogMessage; −1:
-// its target is observed.
+// MessageAt says where the log-message of directed edge d begins in State.LogMessage; −1: its target is observed.
 func (n *Net) MessageAt(d int32) int {
 	if n.uniform > 0 {
 		return int(d) * n.uniform
@@ -147,16 +143,14 @@ func (n *Net) MessageAt(d int32) int {
 
 // State is what inference on a network remembers between visits of a block.
 type State struct {
-	// LogMessage holds λ_d/ρ of every directed edge d over the states of its
-	// target, unless that is observed. The largest entry is 0, or less where
-	// damping has mixed it with an older message.
+	// LogMessage holds λ_d/ρ of every directed edge d over the states of its target, unless that is observed. The largest
+	// entry is 0, or less where damping has mixed it with an older message.
 	LogMessage []float64
 	// LogBelief holds log τ_s of every node that is not observed.
 	LogBelief []float64
 }
 
-// NewState returns constant messages and uniform beliefs: the fixed point where
-// all potentials are zero.
+// NewState returns constant messages and uniform beliefs: the fixed point where all potentials are zero.
 func NewState(net *Net) *State {
 	st := &State{}
 	st.Fit(net)

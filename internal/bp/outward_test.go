@@ -107,8 +107,7 @@ func untouched(t *testing.T, r *inference, before *State, b int32) {
 }
 
 // TestOutwardVisitsNeverCircle: with strong potentials and no negative c_s two sweeps a visit settle, as long as sweeps
-// go no farther than (5) says. Over-relaxed by 0.3 some circle for ever, which is why visits of learning
-// are not.
+// go no farther than (5) says. Over-relaxed by 0.3 some circle for ever, which is why visits of learning are not.
 func TestOutwardVisitsNeverCircle(t *testing.T) {
 	g := legal(graph.Grid(4, 5, graph.GridOptions{}))
 	const blocks, enough = 4, 1500

@@ -22,9 +22,8 @@ import (
 // is negative any more, and with κ_s = ρ_s g_s the answer is met in full. On a forest with
 // c_uv = 1 there is none.
 
-// proxShare of the most that can be needed holds a node: with half of it an answer of −g_s is
-// just not enlarged, and more makes beliefs that move together slower. Where it is too little
-// messages are damped, too.
+// proxShare of the most that can be needed holds a node: with half of it an answer of −g_s is just not enlarged, and
+// more makes beliefs that move together slower. Where it is too little messages are damped, too.
 const proxShare = 0.5
 
 // proximal returns ρ_s + κ_s of all nodes, nil where none has a prox.

@@ -28,8 +28,7 @@ func splitCounting(rng *rand.Rand, g *graph.Graph) []*counting.Numbers {
 	return numbers
 }
 
-// drawnSplit draws the terms of a split, some of them zero, and takes their sums. All
-// c'_uv are positive.
+// drawnSplit draws the terms of a split, some of them zero, and takes their sums. All c'_uv are positive.
 func drawnSplit(rng *rand.Rand, g *graph.Graph) *counting.Numbers {
 	draw := func() float64 { return max(0, 1.5*rng.Float64()-0.3) }
 	node, edge, split := make([]float64, g.NumNodes()), make([]float64, g.NumEdges()), []float64(nil)
@@ -108,9 +107,7 @@ func checkSplitDual(t *testing.T, name string, rng *rand.Rand, p *mrf.Pairwise, 
 		r.scramble(rng)
 		check("at random messages")
 		for sweep := range 3 {
-			if _, err := r.iterate(rng.IntN(len(r.part.Blocks)), Limits{MaxSweeps: 1}); err != nil {
-				t.Fatal(err)
-			}
+			oracle.Must(r.iterate(rng.IntN(len(r.part.Blocks)), Limits{MaxSweeps: 1}))(t)
 			check(fmt.Sprintf("after visit %d", sweep))
 		}
 	}

@@ -30,7 +30,7 @@ func strained(rng *rand.Rand, g *graph.Graph, scale, zeros float64) *mrf.Pairwis
 }
 
 // randomBlocks cuts g into up to three blocks.
-func randomBlocks(t fataler, rng *rand.Rand, p *mrf.Pairwise, c *counting.Numbers) *inference {
+func randomBlocks(t oracle.TB, rng *rand.Rand, p *mrf.Pairwise, c *counting.Numbers) *inference {
 	t.Helper()
 	return newBlockInference(t, p, c, nil, randomPartition(rng, p.Graph, 1+rng.IntN(min(3, p.Graph.NumNodes()))))
 }
@@ -51,9 +51,7 @@ func TestStrainedBounds(t *testing.T) {
 			lowest, highest := math.Inf(1), math.Inf(-1)
 			for round := range 25 {
 				for _, b := range r.blocks() {
-					if _, err := r.iterate(b, Limits{Tolerance: 1e-12, MaxSweeps: 1 + round}); err != nil {
-						t.Fatal(err)
-					}
+					oracle.Must(r.iterate(b, Limits{Tolerance: 1e-12, MaxSweeps: 1 + round}))(t)
 				}
 				v := r.values(t)
 				upper := v.Dual
@@ -67,9 +65,8 @@ func TestStrainedBounds(t *testing.T) {
 	}
 }
 
-// TestContradictionsAreReal: an error that says that the partition function is
-// zero is right, whatever the schedule, the damping and the strengths; and on
-// trees it is never missed.
+// TestContradictionsAreReal: an error that says that the partition function is zero is right, whatever the schedule,
+// the damping and the strengths; and on trees it is never missed.
 func TestContradictionsAreReal(t *testing.T) {
 	refused, solved := 0, 0
 	for seed := range uint64(600) {
@@ -129,9 +126,8 @@ func visitAll(r *inference, rounds int, damping float64) error {
 	return nil
 }
 
-// TestConvergedBeliefsAgree: where potentials are so large that messages move in
-// steps beyond the tolerance, a sweep that changes nothing is no convergence
-// unless the beliefs agree.
+// TestConvergedBeliefsAgree: where potentials are so large that messages move in steps beyond the tolerance, a sweep
+// that changes nothing is no convergence unless the beliefs agree.
 func TestConvergedBeliefsAgree(t *testing.T) {
 	for _, scale := range []float64{1, 1e4, 1e8, 1e14, 1e18, 1e100} {
 		converged, stuck := 0, 0

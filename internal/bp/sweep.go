@@ -109,9 +109,8 @@ func (w *Workspace) runsOff(net *Net, message []float64, q int32, n int, far flo
 	return false
 }
 
-// cavity computes log τ_s − λ_d/ρ over the states of s, where d is a directed
-// edge into s, and returns the largest entry. A state that either side forbids
-// is −Inf.
+// cavity computes log τ_s − λ_d/ρ over the states of s, where d is a directed edge into s, and returns the largest
+// entry. A state that either side forbids is −Inf.
 func (n *Net) cavity(dst []float64, st *State, s, d int32) (largest float64) {
 	belief, message := n.belief(st, s), n.message(st, d, s)
 	if belief == nil {
@@ -164,8 +163,7 @@ func (w *Workspace) logMessage(out, cavity []float64, d, q int32) {
 	}
 }
 
-// shiftLargestToZero fixes the free constant of a message. It reports false if
-// every entry is −Inf.
+// shiftLargestToZero fixes the free constant of a message. It reports false if every entry is −Inf.
 func shiftLargestToZero(m []float64) bool {
 	largest := slices.Max(m)
 	if isForbidden(largest) {

@@ -17,9 +17,8 @@ func treeCountings(g *graph.Graph) []*counting.Numbers {
 	return []*counting.Numbers{counting.Bethe(g), legal(counting.SampledTreeReweighted(g, 1))}
 }
 
-// TestExactOnTrees: on a forest bethe and trw with μ = 1 give log Z and all
-// marginals, whatever the numbers of states (1 included), the size of the
-// potentials, and the hard zeros.
+// TestExactOnTrees: on a forest bethe and trw with μ = 1 give log Z and all marginals, whatever the numbers of states
+// (1 included), the size of the potentials, and the hard zeros.
 func TestExactOnTrees(t *testing.T) {
 	for _, test := range []struct {
 		name         string
@@ -40,9 +39,7 @@ func TestExactOnTrees(t *testing.T) {
 				}
 				p := oracle.RandomPairwise(rng, g, randomCards(rng, g.NumNodes(), 1, 4), test.scale, test.zeros)
 				for _, c := range treeCountings(g) {
-					if c.Facts.Bound != counting.Exact {
-						t.Fatalf("seed %d, %s: bound %q on a forest", seed, c.Name, c.Facts.Bound)
-					}
+					oracle.MustEqual(t, c.Facts.Bound, counting.Exact, "seed %d, %s: bound on a forest", seed, c.Name)
 					compareWithOracle(t, fmt.Sprintf("seed %d, %s", seed, c.Name), p, c)
 				}
 			}
@@ -51,20 +48,18 @@ func TestExactOnTrees(t *testing.T) {
 }
 
 // forest adds lone nodes and a second tree, a chain of three, to a tree.
-func forest(t fataler, lone int, tree *graph.Graph) *graph.Graph {
+func forest(t oracle.TB, lone int, tree *graph.Graph) *graph.Graph {
 	t.Helper()
 	n := int32(tree.NumNodes())
 	u, v := tree.Ends()
 	u, v = append([]int32{n, n + 2}, u...), append([]int32{n + 1, n + 1}, v...)
 	g, err := graph.FromEdges(int(n)+3+lone, u, v)
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
+	oracle.OK(t, err)
 	return g
 }
 
 // compareWithOracle runs a counting that is exact here.
-func compareWithOracle(t fataler, name string, p *mrf.Pairwise, c *counting.Numbers) {
+func compareWithOracle(t oracle.TB, name string, p *mrf.Pairwise, c *counting.Numbers) {
 	t.Helper()
 	r := newInference(t, p, c)
 	r.solve(t)
@@ -91,10 +86,8 @@ func TestTurns(t *testing.T) {
 			p := oracle.RandomPairwise(rng, g, randomCards(rng, g.NumNodes(), 2, most), 2, 0)
 			r := newInference(t, p, counting.Bethe(g))
 			r.sweep(t, r.blocks())
-			o, err := r.iterate(0, Limits{Tolerance: math.Inf(1), MaxSweeps: 9, Turns: true})
-			if err != nil || o.Sweeps != 2 {
-				t.Fatalf("%d sweeps, %v", o.Sweeps, err)
-			}
+			o := legal(r.iterate(0, Limits{Tolerance: math.Inf(1), MaxSweeps: 9, Turns: true}))
+			oracle.MustEqual(t, o.Sweeps, 2, "sweeps")
 			r.check(t, 1e-12)
 			if again := r.sweep(t, r.blocks()); !(again <= 1e-12) {
 				t.Errorf("%d states: another sweep changes messages by %g", most, again)

@@ -12,8 +12,7 @@ import (
 
 // Values are sums over a block of what certifies an inference.
 type Values struct {
-	// FreeEnergy is ⟨θ,τ⟩ + Σ c H(τ) at the current beliefs: B at a fixed point, if
-	// the counting numbers are convex.
+	// FreeEnergy is ⟨θ,τ⟩ + Σ c H(τ) at the current beliefs: B at a fixed point, if the counting numbers are convex.
 	FreeEnergy float64
 	// Primal is the same at beliefs that were made consistent first: a lower
 	// bound on B up to rounding, −Inf if that would take a forbidden state.
@@ -185,8 +184,7 @@ func addLogs(dst, logs []float64, c float64) bool {
 	return true
 }
 
-// addSmall is addLogs where some marginals of the belief of the q-th edge, at the target of d,
-// are small.
+// addSmall is addLogs where some marginals of the belief of the q-th edge, at the target of d, are small.
 func (w *Workspace) addSmall(dst, logs []float64, net *Net, st *State, block *partition.Block, d int32, q int) error {
 	logZ, _, err := w.edgeBelief(w.pair[:net.pairStates(d>>1)], net, st, block, q)
 	if err != nil {
@@ -217,8 +215,7 @@ func (w *Workspace) marginalLogs(logs []float64, logZ float64, net *Net, st *Sta
 	}
 }
 
-// splitEntries is how many entries of beliefs SplitValue computes together: few enough for the
-// nearest cache.
+// splitEntries is how many entries of beliefs SplitValue computes together: few enough for the nearest cache.
 const splitEntries = 2048
 
 // SplitValue is BeginSplit, AddSplit and SplitNodes.
@@ -239,10 +236,9 @@ func (w *Workspace) SplitValue(net *Net, st *State, block *partition.Block, labe
 	return w.SplitNodes(net, st, block, labels), nil
 }
 
-// SplitNodes returns the sum of the nodes' terms of the dual value, c'_s log Σ_x exp{a_s(x)/c'_s},
-// its limit max a_s for c'_s = 0, and +Inf for a negative c_s without a split. With labels y, which
-// nothing forbids, it is what the dual value has more than ⟨θ, w(y)⟩ − Σ_uv ρ log τ_uv(y_u,y_v) −
-// Σ_s c_s log τ_s(y_s), for nodes of which none is observed.
+// SplitNodes returns the sum of the nodes' terms of the dual value, c'_s log Σ_x exp{a_s(x)/c'_s}, its limit max a_s
+// for c'_s = 0, and +Inf for a negative c_s without a split. With labels y, which nothing forbids, it is what the dual
+// value has more than ⟨θ, w(y)⟩ − Σ_uv ρ log τ_uv(y_u,y_v) − Σ_s c_s log τ_s(y_s), for nodes of which none is observed.
 func (w *Workspace) SplitNodes(net *Net, st *State, block *partition.Block, labels []int32) (total float64) {
 	soft := &w.soft
 	soft.fit(net.maxCard)

@@ -132,8 +132,7 @@ func (w *Workspace) sweepTogether(
 	return f.waves[0].residual, f.waves[n-1].residual, nil
 }
 
-// advance takes a wave over a segment. After an error it stays where it is, and those behind it are
-// of no use.
+// advance takes a wave over a segment. After an error it stays where it is, and those behind it are of no use.
 func (w *Workspace) advance(net *Net, st *State, v *wave, over segment, damping float64) {
 	w.last.extrapolate(st, v.messages, over.messages, v.beliefs, over.beliefs, v.momentum)
 	v.messages, v.beliefs = over.messages, over.beliefs

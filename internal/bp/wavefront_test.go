@@ -83,9 +83,7 @@ func TestWavefront(t *testing.T) {
 					}
 				}
 			}
-			if o != first {
-				t.Errorf("%s: %+v, want %+v", what, o, first)
-			}
+			oracle.Equal(t, o, first, "%s", what)
 			if !slices.Equal(r.state.LogMessage, one.state.LogMessage) || !slices.Equal(r.state.LogBelief, one.state.LogBelief) {
 				t.Errorf("%s: messages or beliefs differ", what)
 			}

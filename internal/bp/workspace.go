@@ -11,9 +11,8 @@ import (
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
-// maxRange is the largest spread, in nats, of an edge table that is kept in
-// multiplicative form: exp(−600) is well above tooSmall, so that a sum in which
-// the largest weight, 1, meets the smallest entry is still trusted.
+// maxRange is the largest spread, in nats, of an edge table that is kept in multiplicative form: exp(−600) is well
+// above tooSmall, so that a sum in which the largest weight, 1, meets the smallest entry is still trusted.
 const maxRange = 600
 
 // tooSmall is the sum below which a multiplicative result is not trusted: terms
@@ -26,8 +25,7 @@ type Workspace struct {
 	// Potentials are ground by the caller before Prepare, which may overwrite the
 	// edge tables with exponentials: ground them anew for each Prepare.
 	Potentials ground.Potentials
-	// Threads is how many goroutines sweeps over a large block may take, 0: 1. Results do not
-	// depend on it.
+	// Threads is how many goroutines sweeps over a large block may take, 0: 1. Results do not depend on it.
 	Threads int
 
 	arena    []float64 // what the tables are made of: Potentials.Table, or expansion
@@ -35,15 +33,13 @@ type Workspace struct {
 	forms    []form    // [block edges], or empty if all are zero
 	expanded []int32   // [NumTables*numClasses] first edge with that table, or below 0
 	sharedAt []int     // at, where it is not Potentials.EdgeAt
-	// expansion holds one exponentiated table per distinct pair of a shared
-	// potential table and a counting number.
+	// expansion holds one exponentiated table per distinct pair of a shared potential table and a counting number.
 	expansion     []float64
 	batch         batch      // nodes that are updated together
 	together      simd.Edges // edges whose beliefs are computed in one call
 	logZ, product []float64  // of these
 	nodeLogs      []float64  // beliefs of nodes that are computed together
-	// wide: some table may have more than maxRange between two entries, or a
-	// forbidden one.
+	// wide: some table may have more than maxRange between two entries, or a forbidden one.
 	wide      bool
 	forecast  forecast
 	wavefront wavefront
@@ -75,9 +71,8 @@ type Workspace struct {
 	colSum           []float64 // [max card]
 }
 
-// form tells how an edge's table, divided by ρ_uv, is kept: as exp(θ/ρ − shift), or
-// as θ/ρ − shift. The shift is 0, or the largest entry, if that is needed to stay in
-// range.
+// form tells how an edge's table, divided by ρ_uv, is kept: as exp(θ/ρ − shift), or as θ/ρ − shift. The shift is 0, or
+// the largest entry, if that is needed to stay in range.
 type form struct {
 	shift float64
 	log   bool
@@ -117,9 +112,8 @@ func (e *NumericalError) Error() string {
 	return e.Reason
 }
 
-// Ground computes the potentials of a block of an instance and prepares them for
-// sweeps, each table while it is in the nearest cache. Meanwhile it asks for what these need of the state, unless that
-// is nil. The error is that of Prepare.
+// Ground computes the potentials of a block of an instance and prepares them for sweeps, each table while it is in the
+// nearest cache. Meanwhile it asks for what these need of the state, unless that is nil. The error is that of Prepare.
 func (w *Workspace) Ground(m *crf.Model, in *crf.Instance, net *Net, st *State, block *partition.Block) error {
 	if ground.SharesTables(in) {
 		w.Potentials.Ground(m, in, block)
@@ -330,8 +324,7 @@ func tableTrouble(theta []float64) error {
 	return fmt.Errorf("every joint state is forbidden (all potentials are −Inf)")
 }
 
-// values returns the n entries of the table of the q-th edge; valid until the next
-// call.
+// values returns the n entries of the table of the q-th edge; valid until the next call.
 func (w *Workspace) values(q int32, n int) []float64 {
 	return w.arena[w.at[q]:][:n]
 }

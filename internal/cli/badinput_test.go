@@ -74,8 +74,7 @@ type badCase struct {
 	name string
 	// files of the working folder, by their path within it.
 	files map[string]string
-	// args is the command line; words that name files of the folder are made
-	// absolute, and $OUT is a run folder to make.
+	// args is the command line; words that name files of the folder are made absolute, and $OUT is a run folder to make.
 	args  string
 	code  int
 	parts []string
@@ -210,8 +209,7 @@ func TestFoldersThatCannotBeWritten(t *testing.T) {
 	refusesFolder(t, writeFile(t, filepath.Join(t.TempDir(), "taken"), "text"), "not a directory")
 }
 
-// refusesFolder runs commands that write into a folder, and wants it and why in what
-// they say.
+// refusesFolder runs commands that write into a folder, and wants it and why in what they say.
 func refusesFolder(t *testing.T, folder, why string) {
 	t.Helper()
 	network := writeFile(t, filepath.Join(t.TempDir(), "loop.uai"), loopUAI)

@@ -69,8 +69,7 @@ func TestModelsOfLimits(t *testing.T) {
 	}
 }
 
-// TestRunsOfBefore: a run that an earlier version began is refused with what to do, and
-// stays as it is.
+// TestRunsOfBefore: a run that an earlier version began is refused with what to do, and stays as it is.
 func TestRunsOfBefore(t *testing.T) {
 	t.Parallel()
 	dir := copyFolder(t, filepath.Join(before, "run"), filepath.Join(t.TempDir(), "run"))
@@ -143,9 +142,8 @@ func TestModelNamesNoFile(t *testing.T) {
 	mustRun(t, "train", data, "--init", own, "-o", first, "--max-iter", "3", noReport, "-q")
 	mustRun(t, "train", first, "--resume", "--max-iter", "5", noReport, "-q")
 	mustRun(t, "train", data, "--init", own, "--counting", "convex", "-o", second, "--max-iter", "5", noReport, "-q")
-	if a, b := mustRun(t, "eval", data, "-m", first).stdout, mustRun(t, "eval", data, "-m", second).stdout; a != b {
-		t.Errorf("after a training by numbers of its own %s, by the same of convex %s", a, b)
-	}
+	oracle.Equal(t, mustRun(t, "eval", data, "-m", first).stdout, mustRun(t, "eval", data, "-m", second).stdout,
+		"eval after a training by numbers of its own")
 	meta["counting"] = "trw"
 	run(t, "info", write("both.safetensors")).wantFailure(t, 3, "both.safetensors", "counting", "damaged")
 }

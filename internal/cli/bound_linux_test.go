@@ -7,9 +7,8 @@ import (
 	"testing"
 )
 
-// runBound runs the command so that the permissions of files bind it. They do not
-// bind root, who therefore runs it in a process without that privilege: it is
-// taken from the set that a new program of root's starts with, on a thread that
+// runBound runs the command so that the permissions of files bind it. They do not bind root, who therefore runs it in a
+// process without that privilege: it is taken from the set that a new program of root's starts with, on a thread that
 // starts this process and nothing else.
 func runBound(t *testing.T, args ...string) (o outcome) {
 	t.Helper()

@@ -79,8 +79,7 @@ func itemOf(f *pflag.Flag) string {
 // metricsPage says what results are made of.
 var metricsPage = filepath.Join("..", "..", "docs", "reference", "metrics.md")
 
-// TestDocumentedKeys holds the lists of docs/reference/metrics.md that explain keys
-// against what runs write.
+// TestDocumentedKeys holds the lists of docs/reference/metrics.md that explain keys against what runs write.
 func TestDocumentedKeys(t *testing.T) {
 	t.Parallel()
 	data, folder := gridData(t), filepath.Join(t.TempDir(), "run")

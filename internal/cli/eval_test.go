@@ -6,10 +6,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
-// TestEvalLikelihood: what is said of the labels' likelihood, and that it can be
-// left out.
+// TestEvalLikelihood: what is said of the labels' likelihood, and that it can be left out.
 func TestEvalLikelihood(t *testing.T) {
 	t.Parallel()
 	data, dir := gridData(t), gridRun(t)
@@ -19,9 +20,7 @@ func TestEvalLikelihood(t *testing.T) {
 		t.Fatalf("%+v", e)
 	}
 	// bethe bounds nothing on a graph with loops.
-	if b := evaluate(t, data, "-m", dir, "--counting", "bethe")[0]; *b.Bound != "none" {
-		t.Errorf("bethe: %s", *b.Bound)
-	}
+	oracle.Equal(t, *evaluate(t, data, "-m", dir, "--counting", "bethe")[0].Bound, "none", "bethe")
 	if without := evaluate(t, data, "-m", dir, "--likelihood=false")[0]; without.NegativeLog != nil || without.Bound != nil || without.Accuracy != e.Accuracy {
 		t.Errorf("--likelihood=false: %+v", without)
 	}
@@ -29,8 +28,7 @@ func TestEvalLikelihood(t *testing.T) {
 	run(t, "eval", data, "-m", dir, "--max-sweeps", "0").wantFailure(t, 2, `--max-sweeps "0"`)
 }
 
-// chainData writes chains of two states whose feature tells of them, and whose neighbours
-// differ with some probability.
+// chainData writes chains of two states whose feature tells of them, and whose neighbours differ with some probability.
 func chainData(t *testing.T, folder string, differ float64) string {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for i := range 30 {
@@ -63,9 +61,8 @@ func TestEvalOfLearned(t *testing.T) {
 	train(t, alike, "-o", in("run"))
 	for path, want := range map[string]bool{alike: true, opposed: false} {
 		o := mustRun(t, "eval", path, "-m", in("run"), "-o", filepath.Join(in("learned"), filepath.Base(path)))
-		if strings.Contains(o.stderr, "were learned from, so that these measures are too good") != want {
-			t.Errorf("%s: %s", o.command(), o.stderr)
-		}
+		oracle.Equal(t, strings.Contains(o.stderr, "were learned from, so that these measures are too good"), want,
+			"%s: it warns: %s", o.command(), o.stderr)
 	}
 	// With costs, that of labels is a measure.
 	if e := evaluate(t, opposed, "-m", in("run"), "--cost", "1=3")[0]; e.MeanCost == nil || !(*e.MeanCost > 0) {

@@ -29,9 +29,7 @@ func TestEvents(t *testing.T) {
 	events := func(code int, args ...string) (keys []string, last map[string]any) {
 		t.Helper()
 		o := run(t, args...)
-		if o.code != code {
-			t.Errorf("%s: exit code %d, want %d", o.command(), o.code, code)
-		}
+		oracle.Equal(t, o.code, code, "%s: exit code", o.command())
 		for line := range strings.Lines(o.stderr) {
 			last = nil
 			if err := json.Unmarshal([]byte(line), &last); err != nil {
@@ -58,9 +56,7 @@ func TestEvents(t *testing.T) {
 		t.Errorf("events %q, the last %v", keys, last)
 	}
 	keys, _ = events(0, "demo", "--side", "5", "-o", dir+"3")
-	if !slices.Equal(keys[:2], []string{"version", "progress"}) {
-		t.Errorf("events of the demo %q", keys)
-	}
+	oracle.Equal(t, keys[:2], []string{"version", "progress"}, "first events of the demo's %q", keys)
 	keys, last = events(2, "predict", "--nonsense")
 	if !slices.Contains(keys, "error") || last["code"] != 2.0 {
 		t.Errorf("events %q, the last %v", keys, last)
@@ -108,9 +104,7 @@ func TestPredictArrays(t *testing.T) {
 	apart, together := filepath.Join(folder, "apart"), filepath.Join(folder, "together")
 	mustRun(t, "predict", data, "-m", model, "-o", apart, "-q")
 	mustRun(t, "predict", data, "-m", model, "-o", together, "-q", "--arrays")
-	if names := namesIn(together); !slices.Equal(names, []string{"beliefs.npy", "labels.npy", "predict.json"}) {
-		t.Errorf("there are %q", names)
-	}
+	oracle.Equal(t, namesIn(together), []string{"beliefs.npy", "labels.npy", "predict.json"}, "files")
 	var p struct {
 		Instances []struct {
 			File  string
@@ -132,8 +126,7 @@ func TestPredictArrays(t *testing.T) {
 	run(t, "predict", data, "-m", model, "-o", filepath.Join(folder, "x.csv"), "--arrays").wantFailure(t, 2, "--arrays", "folder")
 }
 
-// TestWatch: the address of the page is printed, the page is there, and Ctrl-C is how it
-// ends well.
+// TestWatch: the address of the page is printed, the page is there, and Ctrl-C is how it ends well.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	ctx, interrupt := context.WithCancel(t.Context())
@@ -194,12 +187,7 @@ func TestLicences(t *testing.T) {
 		t.Errorf("version --licences prints %d bytes and %q, want notices.txt", len(o.stdout), o.stderr)
 	}
 	run(t, "version", "--licences", "--json").wantFailure(t, 2, "--json")
-	for _, part := range []string{
-		"github.com/blockbp/blockbp: LICENSE", "Bigelow & Holmes", "Apache License", "Copyright 2009 The Go Authors",
-		"github.com/ebitengine/purego ", "github.com/inconshreveable/mousetrap ", "Leon Sorokin",
-	} {
-		if !strings.Contains(readFile(t, "notices.txt"), part) {
-			t.Errorf("notices.txt does not have %q", part)
-		}
-	}
+	oracle.Contains(t, readFile(t, "notices.txt"), "github.com/blockbp/blockbp: LICENSE", "Bigelow & Holmes",
+		"Apache License", "Copyright 2009 The Go Authors", "github.com/ebitengine/purego ",
+		"github.com/inconshreveable/mousetrap ", "Leon Sorokin")
 }

@@ -58,9 +58,7 @@ func wantGain(t *testing.T, eval outcome, least float64) {
 		} `json:"models"`
 	}
 	mustRun(t, append(eval.args, "--json")...).json(t, &r)
-	if len(r.Models) != 2 {
-		t.Fatalf("%s: %d models, want 2", eval.command(), len(r.Models))
-	}
+	oracle.MustEqual(t, len(r.Models), 2, "%s: models", eval.command())
 	if alone, with := r.Models[0], r.Models[1]; with.Accuracy < alone.Accuracy+least || with.LogLoss >= alone.LogLoss {
 		t.Errorf("accuracy %.3f with edges and %.3f without, log loss %.3f and %.3f: want %.2f more accuracy, and less loss",
 			with.Accuracy, alone.Accuracy, with.LogLoss, alone.LogLoss, least)

@@ -8,8 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// LineEvery is the time between lines of progress, for tests that do not wait as
-// long as people do.
+// LineEvery is the time between lines of progress, for tests that do not wait as long as people do.
 var LineEvery = &lineEvery
 
 // Root returns the whole command, to read its verbs and options.

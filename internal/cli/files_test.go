@@ -60,9 +60,7 @@ func TestPathsAreDeclared(t *testing.T) {
 		})
 	}
 	visit(cli.Root())
-	if got := slices.Sorted(maps.Keys(writing)); !slices.Equal(got, verbsThatWrite) {
-		t.Errorf("the verbs that write are %q, the tests try %q", got, verbsThatWrite)
-	}
+	oracle.Equal(t, slices.Sorted(maps.Keys(writing)), verbsThatWrite, "the verbs that write")
 }
 
 // things are what the commands below read, in a folder of their own.
@@ -95,8 +93,7 @@ var overInputs = []struct{ args, input string }{
 	{"sample data -m run -o $OUT", "run/"},
 }
 
-// TestOutputsOverInputs: whatever name an input has as an output, nothing happens to it,
-// with --force neither.
+// TestOutputsOverInputs: whatever name an input has as an output, nothing happens to it, with --force neither.
 func TestOutputsOverInputs(t *testing.T) {
 	oracle.Long(t)
 	t.Parallel()
@@ -148,8 +145,7 @@ func TestOutputsOverInputs(t *testing.T) {
 	t.Logf("%d outputs over inputs, all refused", tried)
 }
 
-// TestForce: a file that is there is left alone, unless --force is given; also where a
-// symbolic link leads to nothing.
+// TestForce: a file that is there is left alone, unless --force is given; also where a symbolic link leads to nothing.
 func TestForce(t *testing.T) {
 	t.Parallel()
 	folder := things(t)
@@ -222,8 +218,7 @@ func TestForceFolder(t *testing.T) {
 	}
 }
 
-// TestAnew: --force removes what a run left, and only that, before another begins in its
-// folder.
+// TestAnew: --force removes what a run left, and only that, before another begins in its folder.
 func TestAnew(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -241,12 +236,9 @@ func TestAnew(t *testing.T) {
 	mustRun(t, append(args, "--l2", "2", "--max-iter", "5", "--force")...)
 	again := filepath.Join(folder, "again")
 	mustRun(t, "train", data, "-o", again, "-q", "--threads", "1", noReport, "--l2", "2", "--max-iter", "5")
-	if readFile(t, dir, "model.safetensors") != readFile(t, again, "model.safetensors") {
-		t.Error("the run that started anew learned another model than one in a new folder")
-	}
-	if got, want := namesIn(dir), namesIn(again); !slices.Equal(got, want) {
-		t.Errorf("the folder holds %q, want %q", got, want)
-	}
+	oracle.Equal(t, readFile(t, dir, "model.safetensors"), readFile(t, again, "model.safetensors"),
+		"the model of the run that started anew, and of one in a new folder")
+	oracle.Equal(t, namesIn(dir), namesIn(again), "the folder holds")
 	if got, want := len(metricsOf(t, dir)), len(metricsOf(t, again)); got != want {
 		t.Errorf("the metrics have %d lines, want %d", got, want)
 	}
@@ -258,9 +250,7 @@ func TestAnew(t *testing.T) {
 	}
 	mustRun(t, "train", data, "-o", again, "--force", "-q", "--max-iter", "5", noReport)
 	for _, name := range others {
-		if got := readFile(t, again, name); got != "mine" {
-			t.Errorf("%s has become %q", name, got)
-		}
+		oracle.Equal(t, readFile(t, again, name), "mine", "%s has become", name)
 	}
 	writeFile(t, filepath.Join(again, "config.json"), `{"command": "serve"}`)
 	before := tree(t, again)
@@ -278,9 +268,7 @@ func TestAnewFollowsNoLink(t *testing.T) {
 	writeFile(t, filepath.Join(mine, "other.svg"), "mine")
 	oracle.OK(t, os.Symlink(mine, filepath.Join(dir, "plots")))
 	mustRun(t, append(args, "--force")...)
-	if got := readFile(t, mine, "other.svg"); got != "mine" {
-		t.Errorf("the file behind the link has become %q", got)
-	}
+	oracle.Equal(t, readFile(t, mine, "other.svg"), "mine", "the file behind the link has become")
 }
 
 // TestDash: standard output takes none of the results that are files.

@@ -18,9 +18,8 @@ var update = flag.Bool("update", false, "write the golden files anew from what t
 // threadsDefault is the one default that depends on the machine.
 var threadsDefault = regexp.MustCompile(`(--threads int .*\(default) [0-9]+\)`)
 
-// TestGolden holds what people read against testdata/golden: help, and the
-// messages of common mistakes. After a change that is meant, look at the
-// difference and run go test ./internal/cli -run Golden -update.
+// TestGolden holds what people read against testdata/golden: help, and the messages of common mistakes. After a change
+// that is meant, look at the difference and run go test ./internal/cli -run Golden -update.
 func TestGolden(t *testing.T) {
 	cases := map[string][]string{
 		"help":             {"--help"},

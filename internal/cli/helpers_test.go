@@ -93,9 +93,7 @@ func run(t testing.TB, args ...string) outcome {
 func mustRun(t testing.TB, args ...string) outcome {
 	t.Helper()
 	o := run(t, args...)
-	if o.code != 0 {
-		t.Fatalf("%s: exit code %d, want 0; stderr:\n%s", o.command(), o.code, o.stderr)
-	}
+	oracle.MustEqual(t, o.code, 0, "%s: standard error is\n%s\nexit code", o.command(), o.stderr)
 	return o
 }
 
@@ -118,9 +116,7 @@ func (o outcome) command() string { return "blockbp " + strings.Join(o.args, " "
 // json decodes the one object on standard output into v.
 func (o outcome) json(t testing.TB, v any) {
 	t.Helper()
-	if strings.Count(o.stdout, "\n") != 1 {
-		t.Fatalf("%s: want one line of JSON, got:\n%s", o.command(), o.stdout)
-	}
+	oracle.MustEqual(t, strings.Count(o.stdout, "\n"), 1, "%s: want JSON, got:\n%s\nlines", o.command(), o.stdout)
 	if err := json.Unmarshal([]byte(o.stdout), v); err != nil {
 		t.Fatalf("%s: %v; stdout:\n%s", o.command(), err, o.stdout)
 	}
@@ -139,8 +135,7 @@ func (o outcome) object(t testing.TB, keys ...string) map[string]any {
 	return object
 }
 
-// errorLines are the lines of stderr that report an error: not progress, and not
-// notes.
+// errorLines are the lines of stderr that report an error: not progress, and not notes.
 func (o outcome) errorLines() []string {
 	var lines []string
 	for line := range strings.Lines(o.stderr) {
@@ -156,9 +151,7 @@ func (o outcome) errorLines() []string {
 func (o outcome) wantFailure(t testing.TB, code int, parts ...string) {
 	t.Helper()
 	lines := o.errorLines()
-	if o.code != code {
-		t.Errorf("%s: exit code %d, want %d: %q", o.command(), o.code, code, lines)
-	}
+	oracle.Equal(t, o.code, code, "%s: %q, exit code", o.command(), lines)
 	if o.code == 0 {
 		return // then there is no error to look at
 	}
@@ -166,11 +159,7 @@ func (o outcome) wantFailure(t testing.TB, code int, parts ...string) {
 		t.Errorf("%s: %d error lines on stderr, want 1:\n%s", o.command(), len(lines), o.stderr)
 		return
 	}
-	for _, part := range parts {
-		if !strings.Contains(lines[0], part) {
-			t.Errorf("%s: the error is\n  %s\nwhich does not contain %q", o.command(), lines[0], part)
-		}
-	}
+	wantParts(t, o.command()+": the error", lines[0], parts)
 	if strings.Contains(o.stderr, "goroutine ") {
 		t.Errorf("%s: there is a stack trace on stderr", o.command())
 	}
@@ -189,11 +178,7 @@ func (o outcome) prints(t testing.TB, parts ...string) {
 
 func wantParts(t testing.TB, what, text string, parts []string) {
 	t.Helper()
-	for _, part := range parts {
-		if !strings.Contains(text, part) {
-			t.Errorf("%s has no %q:\n%s", what, part, text)
-		}
-	}
+	oracle.Contains(t, what+": "+text, parts...)
 }
 
 // tree maps every file and folder below a folder to its content's hash.
@@ -284,8 +269,7 @@ func gridRun(t testing.TB) string {
 // noReport is for runs whose figures nobody looks at.
 const noReport = "--report=false"
 
-// endless are options of a run that does not end by itself: its steps are too short
-// to get anywhere.
+// endless are options of a run that does not end by itself: its steps are too short to get anywhere.
 var endless = []string{"--step", "fixed:1e-12", "--tol", "1e-300", "--max-passes", "1e15"}
 
 // trainResult is the object that train prints and writes to result.json.
@@ -314,8 +298,7 @@ type trainResult struct {
 	TotalSeconds      float64 `json:"total_seconds"`
 }
 
-// train trains without a report, which takes longer than most of these runs, unless
-// the arguments ask for one.
+// train trains without a report, which takes longer than most of these runs, unless the arguments ask for one.
 func train(t testing.TB, args ...string) trainResult {
 	t.Helper()
 	var r trainResult

@@ -125,10 +125,7 @@ func TestImages(t *testing.T) {
 	out := filepath.Join(folder, "predicted")
 	mustRun(t, "predict", unlabelled, "--features", elsewhere, "--list", filepath.Join(data, "test.txt"), "-m", with+"8", "-o", out, "--threads", "1")
 	run(t, "predict", data, "--labels", "no", "-m", with+"8", "-o", out+"2").wantFailure(t, 2, "goes with --clamp")
-	if want := []string{"pic4.npz", "pic4.png", "pic5.npz", "pic5.png",
-		"predict.json"}; !slices.Equal(namesIn(out), want) {
-		t.Errorf("predict made %q, want %q", namesIn(out), want)
-	}
+	oracle.Equal(t, namesIn(out), []string{"pic4.npz", "pic4.png", "pic5.npz", "pic5.png", "predict.json"}, "predict made")
 	set := oracle.Must(dataset.Open(t.Context(), []string{data}, dataset.Options{List: "test.txt"}))(t)
 	right := 0
 	for i, id := range []string{"pic4", "pic5"} {
@@ -185,8 +182,7 @@ func TestImages(t *testing.T) {
 	}
 }
 
-// TestPicturesAndMasks: pictures and masks alone train, evaluate and predict, in the colours of
-// the masks.
+// TestPicturesAndMasks: pictures and masks alone train, evaluate and predict, in the colours of the masks.
 func TestPicturesAndMasks(t *testing.T) {
 	oracle.Long(t)
 	t.Parallel()
@@ -222,9 +218,8 @@ func TestPicturesAndMasks(t *testing.T) {
 	mustRun(t, "train", model, "--resume", "--max-passes", "2000")
 }
 
-// TestSuperpixels: train learns from regions of maps, and eval and predict answer for
-// pixels with such maps; the same run comes out of any threads, and of one
-// that was stopped in between.
+// TestSuperpixels: train learns from regions of maps, and eval and predict answer for pixels with such maps; the same
+// run comes out of any threads, and of one that was stopped in between.
 func TestSuperpixels(t *testing.T) {
 	t.Parallel()
 	data, dir := imageFolder(t), t.TempDir()
@@ -236,16 +231,13 @@ func TestSuperpixels(t *testing.T) {
 	}
 	whole := train("whole", "--threads", "1", "--max-passes", "60")
 	model := readFile(t, whole, "model.safetensors")
-	if readFile(t, train("threads", "--threads", "3", "--max-passes", "60"), "model.safetensors") != model {
-		t.Error("three threads make another model")
-	}
+	oracle.Equal(t, readFile(t, train("threads", "--threads", "3", "--max-passes", "60"), "model.safetensors"), model,
+		"the model of three threads")
 	more := copyFolder(t, data, filepath.Join(dir, "more")) // whose superpixels are in other files
 	writeFile(t, filepath.Join(more, "superpixels", "pic0.png"), readFile(t, more, "superpixels/pic0.png")+"\n")
 	half := train("half", "--max-passes", "20", "--eval", "more="+more)
 	mustRun(t, "train", half, "--resume", "--max-passes", "60", "-q")
-	if readFile(t, half, "model.safetensors") != model {
-		t.Error("a resumed run makes another model")
-	}
+	oracle.Equal(t, readFile(t, half, "model.safetensors"), model, "the model of a resumed run")
 
 	var scores struct {
 		Models []struct {

@@ -107,9 +107,7 @@ func readMAR(t testing.TB, text string) [][]float64 {
 		k := int(numbers[0])
 		marginals[s], numbers = numbers[1:1+k], numbers[1+k:]
 	}
-	if len(numbers) != 0 {
-		t.Fatalf("%d numbers are left over after %d variables", len(numbers), n)
-	}
+	oracle.MustEqual(t, len(numbers), 0, "numbers left over after %d variables", n)
 	return marginals
 }
 
@@ -132,9 +130,7 @@ func TestInferFormats(t *testing.T) {
 
 	out := filepath.Join(folder, "out.MAR")
 	o := mustRun(t, "infer", path, "--method", "exact", "--task", "MAR", "-o", out)
-	if o.stdout != "" {
-		t.Errorf("infer -o FILE also printed %q", o.stdout)
-	}
+	oracle.Equal(t, o.stdout, "", "infer -o FILE also printed")
 	compareMarginals(t, "-o", readMAR(t, readFile(t, out)), want.Marginals, 1e-15)
 }
 

@@ -43,9 +43,7 @@ func TestForbiddenPairs(t *testing.T) {
 	taggedChains(t, data)
 	mustRun(t, "check", data)
 	dir := filepath.Join(folder, "run")
-	if r := train(t, data, "-o", dir, "--counting", "bethe", "--blocks", "3"); r.Status != "converged" {
-		t.Error(r.Status)
-	}
+	oracle.Equal(t, train(t, data, "-o", dir, "--counting", "bethe", "--blocks", "3").Status, "converged", "status")
 	m, _, err := crf.Load(filepath.Join(dir, "model.safetensors"))
 	if err != nil || len(m.Schema.EdgeTypes[0].Forbidden) != 1 {
 		t.Fatalf("%v, schema %+v", err, m.Schema)
@@ -75,8 +73,7 @@ func TestForbiddenPairs(t *testing.T) {
 	run(t, "train", data, "-o", filepath.Join(folder, "no")).wantFailure(t, 3, "0.npz", "the pair B, I")
 }
 
-// maskedModel trains on the tagged chains with a mask, and returns their folder and
-// the run's.
+// maskedModel trains on the tagged chains with a mask, and returns their folder and the run's.
 func maskedModel(t *testing.T, mask string) (data, model string) {
 	t.Helper()
 	folder := t.TempDir()

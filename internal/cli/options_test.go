@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/blockbp/blockbp/internal/option"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestEveryOptionHasWords: the table of options has all those of the command.
@@ -18,9 +19,8 @@ func TestEveryOptionHasWords(t *testing.T) {
 	for _, verb := range (&app{}).command().Commands() {
 		verb.InitDefaultHelpFlag()
 		verb.Flags().VisitAll(func(f *pflag.Flag) {
-			if option.Command("{"+f.Name+"}") != "--"+f.Name {
-				t.Errorf("package option does not have --%s of %s", f.Name, verb.Name())
-			}
+			oracle.Equal(t, option.Command("{"+f.Name+"}"), "--"+f.Name,
+				"package option does not have --%s of %s", f.Name, verb.Name())
 		})
 	}
 }

@@ -87,9 +87,7 @@ func TestCouplingsOfExample(t *testing.T) {
 	}
 	before := readFile(t, filepath.Join(out, "couplings.tsv"))
 	mustRun(t, "train", out, "--resume", "-q")
-	if readFile(t, filepath.Join(out, "couplings.tsv")) != before {
-		t.Error("a resumed run has other couplings")
-	}
+	oracle.Equal(t, readFile(t, filepath.Join(out, "couplings.tsv")), before, "couplings of a resumed run")
 }
 
 // ring writes samples of a ring of four nodes, each equal to a neighbour more often than not.
@@ -144,9 +142,7 @@ func TestCouplingsByLikelihood(t *testing.T) {
 		t.Errorf("%d terms of ising, %d of potts", len(plain), len(potts))
 	}
 	for name, x := range plain {
-		if spin[name] != x {
-			t.Errorf("%s is %v, of spins %v", name, x, spin[name])
-		}
+		oracle.Equal(t, spin[name], x, "%s, of spins", name)
 		with := name + " 1 1"
 		if strings.HasPrefix(name, "node") {
 			with = name + " 1 "
@@ -161,9 +157,7 @@ func TestCouplingsByLikelihood(t *testing.T) {
 			total += n
 		}
 	}
-	if total != 1200 {
-		t.Errorf("%d labels of spins count", total)
-	}
+	oracle.Equal(t, total, 1200, "labels of spins count")
 	hidden := mustRun(t, "train", ring(t, t.TempDir(), 3, false, 0, 40), "--model", "potts", "-o", in("hidden"), "-q")
 	if x := couplingsOf(t, in("hidden")); len(x) != 4*3+4*6+4 || math.IsNaN(x["edge 0 1 0 0"][1]) {
 		t.Errorf("hidden labels: %v\n%s", x, hidden.stderr)
@@ -217,8 +211,7 @@ func TestWeightsAreNoCorrelation(t *testing.T) {
 	}
 }
 
-// TestErrorsOfWeights: errors of any model, in the run folder, in info and in its JSON; a method
-// without says so.
+// TestErrorsOfWeights: errors of any model, in the run folder, in info and in its JSON; a method without says so.
 func TestErrorsOfWeights(t *testing.T) {
 	oracle.Long(t)
 	t.Parallel()
@@ -329,9 +322,7 @@ func TestStatistics(t *testing.T) {
 	want := oracle.Must(job.LoadModel(out))(t).Model.Weights
 	mustRun(t, append(append([]string{"train", "--statistics", path, "--model", "potts"}, how...), out)...)
 	for i, w := range oracle.Must(job.LoadModel(out))(t).Model.Weights {
-		if math.Abs(w-want[i]) > 1e-8 {
-			t.Fatalf("weight %d is %v by means, and %v by samples", i, w, want[i])
-		}
+		oracle.MustNear(t, w, want[i], 1e-8, "weight %d by means, and by samples", i)
 	}
 	for _, c := range []struct {
 		change, observations float64

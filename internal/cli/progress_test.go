@@ -5,22 +5,17 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
-// TestPanic: a panic is reported with exit code 70, and with what a developer needs
-// to know.
+// TestPanic: a panic is reported with exit code 70, and with what a developer needs to know.
 func TestPanic(t *testing.T) {
 	t.Parallel()
 	var stderr bytes.Buffer
 	a := &app{ctx: t.Context(), stderr: &stderr}
-	if code := a.guard(func() error { panic("a slip") }); code != exitBug {
-		t.Errorf("exit code %d, want %d", code, exitBug)
-	}
-	for _, part := range []string{"internal error: a slip", "progress_test.go", "please report it"} {
-		if !strings.Contains(stderr.String(), part) {
-			t.Errorf("stderr does not contain %q:\n%s", part, &stderr)
-		}
-	}
+	oracle.Equal(t, a.guard(func() error { panic("a slip") }), exitBug, "exit code")
+	oracle.Contains(t, stderr.String(), "internal error: a slip", "progress_test.go", "please report it")
 	stderr.Reset()
 	a.events = &events{to: &stderr}
 	var event errorEvent

@@ -58,9 +58,8 @@ func wantSameRun(t *testing.T, what, dir, never string) {
 		if os.IsNotExist(err) {
 			continue
 		}
-		if got := readFile(t, dir, name); got != string(want) {
-			t.Errorf("%s: %s differs from that of a run never interrupted", what, name)
-		}
+		oracle.Equal(t, readFile(t, dir, name), string(want),
+			"%s: %s differs from that of a run never interrupted", what, name)
 	}
 	got, want := metricsOf(t, dir), metricsOf(t, never)
 	if len(got) != len(want) {
@@ -91,8 +90,7 @@ func wantSameRun(t *testing.T, what, dir, never string) {
 	}
 }
 
-// TestResume interrupts runs at many points, resumes them in all forms, and
-// compares with runs never interrupted.
+// TestResume interrupts runs at many points, resumes them in all forms, and compares with runs never interrupted.
 func TestResume(t *testing.T) {
 	t.Parallel()
 	data := gridData(t)
@@ -174,8 +172,7 @@ func TestInterruptedEvaluation(t *testing.T) {
 	}
 }
 
-// TestResumeOptionsLast: what was asked for when a run was resumed holds when it
-// is resumed again.
+// TestResumeOptionsLast: what was asked for when a run was resumed holds when it is resumed again.
 func TestResumeOptionsLast(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -191,8 +188,7 @@ func TestResumeOptionsLast(t *testing.T) {
 	wantSameRun(t, "resumed twice, the first time with --max-iter 60", dir, never)
 }
 
-// TestResumeFromElsewhere: relative paths are those of the folder in which the run
-// was started.
+// TestResumeFromElsewhere: relative paths are those of the folder in which the run was started.
 func TestResumeFromElsewhere(t *testing.T) {
 	folder := t.TempDir()
 	data := copyFolder(t, gridData(t), filepath.Join(folder, "data"))
@@ -206,8 +202,7 @@ func TestResumeFromElsewhere(t *testing.T) {
 	t.Chdir("elsewhere")
 	mustRun(t, "train", "../run", "--resume", "-q")
 	wantSameRun(t, "resumed from another folder than "+data, filepath.Join(folder, "run"), filepath.Join(folder, "never"))
-	// Where each value came from stays on the record, and the model can be used from
-	// anywhere.
+	// Where each value came from stays on the record, and the model can be used from anywhere.
 	var saved struct{ Options map[string]savedOption }
 	oracle.OK(t, json.Unmarshal([]byte(readFile(t, folder, "run", "config.json")), &saved))
 	wantOptions(t, saved.Options, map[string]savedOption{
@@ -227,8 +222,7 @@ func TestResumeOtherMetric(t *testing.T) {
 	mustRun(t, "train", dir, "--resume", "--early-stop", "accuracy@dev:9", "--max-iter", "8", "-q")
 }
 
-// TestResumeRefused: other data or settings cannot go on to the same result, so
-// the run is left as it is.
+// TestResumeRefused: other data or settings cannot go on to the same result, so the run is left as it is.
 func TestResumeRefused(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -313,8 +307,7 @@ func TestResumeRefused(t *testing.T) {
 	}
 }
 
-// TestInterruptedElsewhere: every other verb that works for long ends with 130
-// and one line.
+// TestInterruptedElsewhere: every other verb that works for long ends with 130 and one line.
 func TestInterruptedElsewhere(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -362,9 +355,7 @@ func TestResumeLostMetrics(t *testing.T) {
 	limited(t, data, never, "40")
 	limited(t, data, begun, "20")
 	lines := strings.SplitAfter(readFile(t, begun, "metrics.jsonl"), "\n") // of iterations 0 to 20, and ""
-	if len(lines) != 22 {
-		t.Fatalf("%d lines of metrics", len(lines))
-	}
+	oracle.MustEqual(t, len(lines), 22, "lines of metrics")
 	join := func(parts ...[]string) (text string) {
 		for _, p := range parts {
 			text += strings.Join(p, "")
@@ -389,15 +380,10 @@ func TestResumeLostMetrics(t *testing.T) {
 			writeFile(t, file, c.text)
 		}
 		o := mustRun(t, "train", dir, "--resume", "--max-iter", "40", "-q")
-		if lost := name == "damaged" || name == "twice"; strings.Contains(o.stderr, "metrics.jsonl: ") != lost {
-			t.Errorf("%s: it says %q", name, o.stderr)
-		}
-		if readFile(t, dir, "model.safetensors") != readFile(t, never, "model.safetensors") {
-			t.Errorf("%s: the model is another one", name)
-		}
-		if got := strings.Count(readFile(t, dir, "metrics.jsonl"), "\n"); got != c.has {
-			t.Errorf("%s: %d records, want %d", name, got, c.has)
-		}
+		oracle.Equal(t, strings.Contains(o.stderr, "metrics.jsonl: "), name == "damaged" || name == "twice",
+			"%s: it tells of the metrics in %q", name, o.stderr)
+		oracle.Equal(t, readFile(t, dir, "model.safetensors"), readFile(t, never, "model.safetensors"), "%s: model", name)
+		oracle.Equal(t, strings.Count(readFile(t, dir, "metrics.jsonl"), "\n"), c.has, "%s: records", name)
 	}
 }
 
@@ -421,13 +407,11 @@ func TestResumeLostCheckpoint(t *testing.T) {
 	}
 	writeFile(t, filepath.Join(killed, "metrics.jsonl"), strings.SplitAfter(readFile(t, begun, "metrics.jsonl"), "\n")[0])
 	mustRun(t, "train", killed, "--resume", "-q").says(t, "from the beginning")
-	if readFile(t, killed, "model.safetensors") != readFile(t, begun, "model.safetensors") {
-		t.Error("the run that was begun again is another one")
-	}
+	oracle.Equal(t, readFile(t, killed, "model.safetensors"), readFile(t, begun, "model.safetensors"),
+		"the model of the run that was begun again")
 }
 
-// TestResumeLostData: a file of the data that is gone is named, whatever the reader of
-// the data would say.
+// TestResumeLostData: a file of the data that is gone is named, whatever the reader of the data would say.
 func TestResumeLostData(t *testing.T) {
 	folder := t.TempDir()
 	t.Chdir(folder)

@@ -78,8 +78,7 @@ func TestSampleNetworks(t *testing.T) {
 	}
 }
 
-// TestSampleUnconverged: too few draws are written, with a note, and an exit code
-// where it is asked for.
+// TestSampleUnconverged: too few draws are written, with a note, and an exit code where it is asked for.
 func TestSampleUnconverged(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -87,14 +86,10 @@ func TestSampleUnconverged(t *testing.T) {
 	out := filepath.Join(folder, "out.npz")
 	o := mustRun(t, "sample", net, "-o", out, "--sampler", "gibbs", "--samples", "3", "-q")
 	o.says(t, "note: not converged: loop: 3 draws of 3 chains are too few to judge")
-	if draws := samples(t, out); len(draws) != 3 {
-		t.Errorf("%d draws, want 3", len(draws))
-	}
+	oracle.Equal(t, len(samples(t, out)), 3, "draws")
 	os.Remove(out)
 	run(t, "sample", net, "-o", out, "--sampler", "gibbs", "--samples", "40", "-q", "--require-convergence").wantFailure(t, 5, "not converged", "variable")
-	if draws := samples(t, out); len(draws) != 40 {
-		t.Errorf("%d draws, want 40", len(draws))
-	}
+	oracle.Equal(t, len(samples(t, out)), 40, "draws")
 	// A five-colouring cannot be proved to be within reach, though it is.
 	five := writeFile(t, filepath.Join(folder, "five.uai"), "MARKOV\n3\n5 5 5\n3\n2 0 1\n2 1 2\n2 2 0\n"+strings.Repeat("25 0 1 1 1 1 1 0 1 1 1 1 1 0 1 1 1 1 1 0 1 1 1 1 1 0\n", 3))
 	mustRun(t, "sample", five, "--sampler", "gibbs", "-o", out, "--force", "-q").says(t, "not proved that it is ergodic")

@@ -117,8 +117,7 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// probabilities reads a table of predictions: the cells of each identifier, and the
-// identifiers as they stand.
+// probabilities reads a table of predictions: the cells of each identifier, and the identifiers as they stand.
 func probabilities(t *testing.T, path string) (of map[string][]string, ids []string) {
 	t.Helper()
 	file := oracle.Must(os.Open(path))(t)
@@ -131,8 +130,7 @@ func probabilities(t *testing.T, path string) (of map[string][]string, ids []str
 	return of, ids
 }
 
-// TestPredictionsFollowRows: arrays and the door have nodes in the order of the rows, as
-// tables of predictions do.
+// TestPredictionsFollowRows: arrays and the door have nodes in the order of the rows, as tables of predictions do.
 func TestPredictionsFollowRows(t *testing.T) {
 	t.Parallel()
 	data, model, dir := filepath.Join(graphTables(t), "web"), tableRun(t), t.TempDir()

@@ -81,9 +81,7 @@ func TestDiverging(t *testing.T) {
 		o := run(t, slices.Concat([]string{"train", gridData(t), "-o", dir, "--blocks", "4", "--json", "-q"}, options)...)
 		o.wantFailure(t, 4, "diverged at iteration ", "block ", "step", "try auto")
 		object := o.object(t, "status", "reason", "iterations", "block")
-		if object["status"] != "diverged" {
-			t.Errorf("%q: status is %v", options, object["status"])
-		}
+		oracle.Equal(t, object["status"], "diverged", "%q: status", options)
 		if readFile(t, dir, "result.json") == "" || len(metricsOf(t, dir)) < 2 {
 			t.Errorf("%q: result and metrics are not kept", options)
 		}
@@ -115,8 +113,7 @@ func checkpointArray(t testing.TB, dir, name string) []float64 {
 	return values
 }
 
-// TestNoCheckpoint: without checkpoints an interrupted run leaves its model and nothing to go on
-// from, and says both.
+// TestNoCheckpoint: without checkpoints an interrupted run leaves its model and nothing to go on from, and says both.
 func TestNoCheckpoint(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "run")
@@ -137,8 +134,7 @@ func TestNoCheckpoint(t *testing.T) {
 	run(t, "train", dir, "--resume", "-q").wantFailure(t, 3, "state.safetensors", "is missing", "new run")
 }
 
-// TestProgress: lines on stderr, none with --quiet, and nothing on stdout but the
-// result.
+// TestProgress: lines on stderr, none with --quiet, and nothing on stdout but the result.
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	args := slices.Concat([]string{"train", gridData(t), noReport, "--blocks", "4", "--json"}, endless, []string{"--max-passes", "1000"})
@@ -152,8 +148,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestProgressOfEvaluation: predictions that take long are counted, wherever they
-// are made.
+// TestProgressOfEvaluation: predictions that take long are counted, wherever they are made.
 func TestProgressOfEvaluation(t *testing.T) {
 	oracle.Long(t)
 	t.Parallel()
@@ -201,9 +196,8 @@ func TestLocalMethods(t *testing.T) {
 		if r["objective_kind"] != kind || r["status"] != "converged" || r["convex"] != true || r["checked"] != true {
 			t.Errorf("%s: %v", method, r)
 		}
-		if strings.Contains(readFile(t, dir, "report.html"), "running estimates") != (method == "bbpl") {
-			t.Errorf("%s: the report speaks of running estimates: %v", method, method != "bbpl")
-		}
+		oracle.Equal(t, strings.Contains(readFile(t, dir, "report.html"), "running estimates"), method == "bbpl",
+			"%s: the report speaks of running estimates: %v", method, method != "bbpl")
 	}
 	// What was learned exactly predicts so, unless counting numbers are asked for.
 	for asked, bound := range map[string]string{"": "exact", "--counting=convex": "upper"} {
@@ -244,9 +238,8 @@ func TestTruncated(t *testing.T) {
 // claimed is the status of a run with a small gradient, by whether the objective is convex.
 var claimed = map[bool]string{true: "converged", false: "stationary_point"}
 
-// TestTrainingSaysWhatItConvergedTo: with an objective that is not known to be convex,
-// whatever tells people of a training whose gradient is small says that it is at a
-// stationary point, and not that it converged.
+// TestTrainingSaysWhatItConvergedTo: with an objective that is not known to be convex, whatever tells people of a
+// training whose gradient is small says that it is at a stationary point, and not that it converged.
 func TestTrainingSaysWhatItConvergedTo(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -261,18 +254,15 @@ func TestTrainingSaysWhatItConvergedTo(t *testing.T) {
 			"info":    mustRun(t, "info", filepath.Join(run, "model.safetensors")).stdout,
 			"report":  regexp.MustCompile(`<[^>]*>`).ReplaceAllString(readFile(t, run, "report.html"), " "),
 		} {
-			if stationary := strings.Contains(text, "stationary point"); stationary != (counting == "bethe") {
-				t.Errorf("%s of %s: does it speak of a stationary point? %v", where, counting, stationary)
-			}
+			oracle.Equal(t, strings.Contains(text, "stationary point"), counting == "bethe",
+				"%s of %s: does it speak of a stationary point?", where, counting)
 			if counting == "bethe" && regexp.MustCompile(`\bconverged\b`).MatchString(text) {
 				t.Errorf("%s of %s says just converged:\n%s", where, counting, text)
 			}
 		}
 	}
 	stopped := mustRun(t, "train", gridData(t), noReport, "-o", filepath.Join(folder, "stopped"), "--counting", "bethe", "--max-iter", "4", "--json", "-q").object(t)
-	if stopped["optimum"] != "none" {
-		t.Errorf("a run that a limit ended has optimum %v", stopped["optimum"])
-	}
+	oracle.Equal(t, stopped["optimum"], "none", "optimum of a run that a limit ended")
 }
 
 // TestNothingLearned: a run that a limit ends at weights of 0 fails when all is written, and

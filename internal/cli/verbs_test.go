@@ -33,9 +33,7 @@ func TestRunFolder(t *testing.T) {
 		"--eval-every", "5", "--report")
 
 	want := []string{"checkpoint", "config.json", "data.json", "env.json", "metrics.jsonl", "model.safetensors", "plots", "report.html", "result.json"}
-	if got := namesIn(dir); !slices.Equal(got, want) {
-		t.Errorf("the run folder holds %q, want %q", got, want)
-	}
+	oracle.Equal(t, namesIn(dir), want, "the run folder holds")
 	t.Run("config", func(t *testing.T) { checkConfig(t, dir, data) })
 	t.Run("data", func(t *testing.T) { checkSources(t, dir, data) })
 	t.Run("metrics", func(t *testing.T) { checkMetrics(t, dir, r) })
@@ -137,9 +135,7 @@ func metricsOf(t testing.TB, dir string) []metricLine {
 		if err := json.Unmarshal([]byte(line), &m); err != nil {
 			t.Fatalf("%s: line %q: %v", dir, line, err)
 		}
-		if m.Iter != len(metrics) {
-			t.Fatalf("%s: line %d of the metrics is of iteration %d", dir, len(metrics)+1, m.Iter)
-		}
+		oracle.MustEqual(t, m.Iter, len(metrics), "%s: iteration of line %d of the metrics", dir, len(metrics)+1)
 		metrics = append(metrics, m)
 	}
 	return metrics
@@ -147,9 +143,7 @@ func metricsOf(t testing.TB, dir string) []metricLine {
 
 func checkMetrics(t *testing.T, dir string, r trainResult) {
 	metrics := metricsOf(t, dir)
-	if len(metrics) != r.Iterations+1 {
-		t.Errorf("there are %d lines for %d iterations and the start", len(metrics), r.Iterations)
-	}
+	oracle.Equal(t, len(metrics), r.Iterations+1, "lines of the iterations and of the start")
 	evaluations := 0
 	for i, m := range metrics {
 		switch {
@@ -208,8 +202,7 @@ func checkResult(t *testing.T, dir string, r trainResult) {
 	}
 }
 
-// checkFigures checks that figures are there as readable svg, and no
-// others.
+// checkFigures checks that figures are there as readable svg, and no others.
 func checkFigures(t *testing.T, dir string, names ...string) {
 	t.Helper()
 	var want []string
@@ -218,9 +211,7 @@ func checkFigures(t *testing.T, dir string, names ...string) {
 		checkXML(t, filepath.Join(dir, "plots", name+".svg"))
 	}
 	slices.Sort(want)
-	if got := namesIn(filepath.Join(dir, "plots")); !slices.Equal(got, want) {
-		t.Errorf("plots holds %q, want %q", got, want)
-	}
+	oracle.Equal(t, namesIn(filepath.Join(dir, "plots")), want, "plots holds")
 }
 
 func checkXML(t *testing.T, path string) {
@@ -238,14 +229,8 @@ var loads = regexp.MustCompile(`(?i)(src|href|xlink:href|action|poster|data)\s*=
 func checkReport(t *testing.T, path string, parts ...string) {
 	t.Helper()
 	page := readFile(t, path)
-	for _, part := range parts {
-		if !strings.Contains(page, part) {
-			t.Errorf("%s does not contain %q", path, part)
-		}
-	}
-	if found := loads.FindString(page); found != "" {
-		t.Errorf("%s loads something from elsewhere: %q", path, found)
-	}
+	oracle.Contains(t, page, parts...)
+	oracle.Equal(t, loads.FindString(page), "", "what %s loads from elsewhere", path)
 }
 
 // rawArray returns the header and the data of an array in an npz file.
@@ -271,18 +256,13 @@ func npyOf(t testing.TB, path, name string) (shape []int, values []float64) {
 	return h.Shape, values
 }
 
-// predictedLabels reads a prediction and checks it: beliefs are distributions,
-// and labels their largest.
+// predictedLabels reads a prediction and checks it: beliefs are distributions, and labels their largest.
 func predictedLabels(t testing.TB, path string, nodes, states int) []int32 {
 	t.Helper()
 	shape, belief := npyOf(t, path, "beliefs")
-	if !slices.Equal(shape, []int{nodes, states}) {
-		t.Fatalf("%s: beliefs have shape %v, want [%d, %d]", path, shape, nodes, states)
-	}
+	oracle.MustEqual(t, shape, []int{nodes, states}, "%s: shape of beliefs", path)
 	shape, values := npyOf(t, path, "labels")
-	if !slices.Equal(shape, []int{nodes}) {
-		t.Fatalf("%s: labels have shape %v, want [%d]", path, shape, nodes)
-	}
+	oracle.MustEqual(t, shape, []int{nodes}, "%s: shape of labels", path)
 	labels := make([]int32, nodes)
 	for s := range labels {
 		row := belief[s*states:][:states]
@@ -298,8 +278,7 @@ func predictedLabels(t testing.TB, path string, nodes, states int) []int32 {
 	return labels
 }
 
-// TestPredictAndEval predicts, and compares the accuracy that eval prints with
-// the predictions themselves.
+// TestPredictAndEval predicts, and compares the accuracy that eval prints with the predictions themselves.
 func TestPredictAndEval(t *testing.T) {
 	t.Parallel()
 	data, model, folder := gridData(t), gridRun(t), t.TempDir()
@@ -335,15 +314,11 @@ func TestPredictAndEval(t *testing.T) {
 			}
 		}
 	}
-	if want := []string{"0.npz", "1.npz", "predict.json"}; !slices.Equal(namesIn(out), want) {
-		t.Errorf("predict made %q, want %q", namesIn(out), want)
-	}
+	oracle.Equal(t, namesIn(out), []string{"0.npz", "1.npz", "predict.json"}, "predict made")
 
 	compared := filepath.Join(folder, "compared")
 	results := evaluate(t, data, "-m", filepath.Join(model, "model.safetensors"), "-m", filepath.Join(data, "truth.safetensors"), "-o", compared, "--threads", "1")
-	if len(results) != 2 {
-		t.Fatalf("eval printed %d models, want 2", len(results))
-	}
+	oracle.MustEqual(t, len(results), 2, "models that eval printed")
 	// Every one of the three samples of an instance counts.
 	const compares = 3 * 72
 	if want := float64(right) / compares; !closeTo(results[0].Accuracy, want, 1e-12) || results[0].Nodes != compares {
@@ -355,25 +330,18 @@ func TestPredictAndEval(t *testing.T) {
 	for _, r := range results {
 		r.check(t)
 	}
-	if want := []string{"eval.json", "plots", "report.html"}; !slices.Equal(namesIn(compared), want) {
-		t.Errorf("eval made %q, want %q", namesIn(compared), want)
-	}
+	oracle.Equal(t, namesIn(compared), []string{"eval.json", "plots", "report.html"}, "eval made")
 	checkReport(t, filepath.Join(compared, "report.html"), "Evaluation", "truth")
 	table := mustRun(t, "eval", data, "-m", model, "-m", filepath.Join(data, "truth.safetensors"), "--threads", "1").stdout
-	for _, part := range []string{"accuracy", "class, by truth", "an upper bound", "grid-run", "truth"} {
-		if !strings.Contains(table, part) {
-			t.Errorf("the table has no %q:\n%s", part, table)
-		}
-	}
+	oracle.Contains(t, table, "accuracy", "class, by truth", "an upper bound", "grid-run", "truth")
 
 	// Held labels stay.
 	held := filepath.Join(folder, "held")
 	mustRun(t, "predict", data, "-m", model, "-o", held, "--clamp", "--threads", "1")
 	for k, want := range set.Instances[1].Samples() {
 		name := "1-" + strconv.Itoa(k) + ".npz"
-		if labels := predictedLabels(t, filepath.Join(held, name), 36, 3); !slices.Equal(labels, want) {
-			t.Errorf("predict --clamp changed labels that are held, of %s", name)
-		}
+		oracle.Equal(t, predictedLabels(t, filepath.Join(held, name), 36, 3), want,
+			"labels that predict --clamp holds, of %s", name)
 	}
 
 	// Labels of one joint state.
@@ -462,9 +430,7 @@ func (e evaluated) check(t testing.TB) {
 		}
 		iou += float64(row[c]) / float64(truth+predicted-row[c]) / float64(len(e.Confusion))
 		f1 += 2 * float64(row[c]) / float64(truth+predicted) / float64(len(e.Confusion))
-		if e.Classes[c].Nodes != truth {
-			t.Errorf("%s: class %d has %d nodes, the confusion matrix %d", e.Model, c, e.Classes[c].Nodes, truth)
-		}
+		oracle.Equal(t, e.Classes[c].Nodes, truth, "%s: nodes of class %d, by the confusion matrix", e.Model, c)
 	}
 	nodes, ece := 0, 0.0
 	for _, bin := range e.Calibration {
@@ -526,9 +492,7 @@ func TestInfo(t *testing.T) {
 func wantFields(t *testing.T, what string, got, want map[string]any) {
 	t.Helper()
 	for key, w := range want {
-		if !reflect.DeepEqual(got[key], w) {
-			t.Errorf("%s: %s is %v, want %v", what, key, got[key], w)
-		}
+		oracle.Equal(t, got[key], w, "%s: %s", what, key)
 	}
 }
 

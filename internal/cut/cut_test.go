@@ -28,9 +28,7 @@ func grid(t *testing.T, rows, cols, states int) (*crf.Model, []*crf.Instance) {
 func TestSizes(t *testing.T) {
 	m, data := grid(t, 20, 20, 3)
 	// 760 edges: a table and both messages, and indices; 400 nodes: belief and potentials.
-	if bytes, want := Bytes(m, data[0]), 760.0*(9*8+2*6*8+24)+400*(2*3*8+8); bytes != want {
-		t.Errorf("a visit of all works with %v bytes, want %v", bytes, want)
-	}
+	oracle.Equal(t, Bytes(m, data[0]), 760.0*(9*8+2*6*8+24)+400*(2*3*8+8), "bytes that a visit of all works with")
 	large, larger := grid(t, 150, 150, 2)
 	bytes := Bytes(large, larger[0])
 	for _, c := range []struct {

@@ -220,8 +220,7 @@ func (g *Group) bytes(kind operation, own []byte) [][]byte {
 	return all
 }
 
-// Abort ends the job with a message and an exit code that is not 0. It does not return, and any
-// goroutine may call it.
+// Abort ends the job with a message and an exit code that is not 0. It does not return, and any goroutine may call it.
 func (g *Group) Abort(message string, code int) {
 	g.engine.abort(fmt.Sprintf("%s ends the job: %s", g.peer(g.rank), message), code)
 }

@@ -35,9 +35,7 @@ func TestEverything(t *testing.T) {
 			}
 		}
 	}
-	if len(hashes) != 1 {
-		t.Errorf("%d different results, want one", len(hashes))
-	}
+	oracle.Equal(t, len(hashes), 1, "how many different results")
 }
 
 // TestStall: the message says who waits in what and for whom.
@@ -54,11 +52,7 @@ func TestStall(t *testing.T) {
 	if err == nil {
 		t.Fatal("no error, though rank 2 never came")
 	}
-	for _, part := range []string{"rank 0 (process ", "ends the job: agree", "after 0.", "nothing came from rank 2 (process "} {
-		if !strings.Contains(err.Error(), part) {
-			t.Errorf("the error has no %q:\n%v", part, err)
-		}
-	}
+	oracle.WantError(t, err, "rank 0 (process ", "ends the job: agree", "after 0.", "nothing came from rank 2 (process ")
 	if strings.Contains(err.Error(), "from rank 1") {
 		t.Errorf("the error names rank 1, which came:\n%v", err)
 	}
@@ -279,8 +273,7 @@ func sameBits(a, b []float64) bool {
 	return slices.EqualFunc(a, b, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) })
 }
 
-// TestTreeIsRecursive holds the sum against its definition, for dst of its own and for one
-// that is a part.
+// TestTreeIsRecursive holds the sum against its definition, for dst of its own and for one that is a part.
 func TestTreeIsRecursive(t *testing.T) {
 	var tree Tree
 	for _, parts := range []int{1, 2, 3, 5, 7, 8, 13, 64, 100} {
@@ -315,17 +308,14 @@ func boundsOf(parts, ranks int, source *rand.Rand) []int {
 	return bounds
 }
 
-// TestSubtreesAreFew: a rank sends about two for each level at most, and one where its
-// parts are a subtree.
+// TestSubtreesAreFew: a rank sends about two for each level at most, and one where its parts are a subtree.
 func TestSubtreesAreFew(t *testing.T) {
 	for from := range 64 {
 		for to := from; to <= 64; to++ {
 			nodes := appendSubtrees(nil, from, to, 64)
 			next := from
 			for _, n := range nodes {
-				if n.first != next {
-					t.Fatalf("subtrees of [%d, %d) are %v: %d is missing", from, to, nodes, next)
-				}
+				oracle.MustEqual(t, n.first, next, "subtrees of [%d, %d) are %v: next", from, to, nodes)
 				next += n.size
 			}
 			if next != to || len(nodes) > 10 {

@@ -418,9 +418,8 @@ func tell(launcher int) error {
 // leaving is C's exit, once the job was left in good order.
 var leaving atomic.Uintptr
 
-// Exit ends the process as os.Exit does. A process that was a rank ends by C's exit, where
-// MPI_Finalize returned: MPICH tells the launcher that a rank is done when that runs, and the
-// launcher kills all ranks where one ends without.
+// Exit ends the process as os.Exit does. A process that was a rank ends by C's exit, where MPI_Finalize returned: MPICH
+// tells the launcher that a rank is done when that runs, and the launcher kills all ranks where one ends without.
 func Exit(code int) {
 	if exit := leaving.Load(); exit != 0 {
 		time.AfterFunc(abortPatience, func() { os.Exit(code) })

@@ -119,9 +119,7 @@ func (j *job) wait(t testing.TB) (output string, code int) {
 func (j *job) mustSucceed(t testing.TB) string {
 	t.Helper()
 	output, code := j.wait(t)
-	if code != 0 {
-		t.Fatalf("code %d after %v:\n%s", code, time.Since(j.started), output)
-	}
+	oracle.MustEqual(t, code, 0, "after %v, with the output\n%s\nexit code", time.Since(j.started), output)
 	return output
 }
 
@@ -163,8 +161,7 @@ func TestLateToLeave(t *testing.T) {
 	})
 }
 
-// TestAloneAtTheEnd: others wait for a rank that works alone before it leaves, longer than they
-// wait for anything else.
+// TestAloneAtTheEnd: others wait for a rank that works alone before it leaves, longer than they wait for anything else.
 func TestAloneAtTheEnd(t *testing.T) {
 	oracle.Long(t)
 	everyLauncher(t, func(t *testing.T, l launcher) {
@@ -190,9 +187,7 @@ func TestFarewell(t *testing.T) {
 		if err := tell(ends[0]); err != nil {
 			got = err.Error()
 		}
-		if got != want {
-			t.Errorf("after %q the error is %q, want %q", answer, got, want)
-		}
+		oracle.Equal(t, got, want, "after %q the error", answer)
 		said := make([]byte, 64)
 		if n, err := syscall.Read(ends[1], said); err != nil || string(said[:n]) != "cmd=finalize\n" {
 			t.Errorf("the launcher reads %q (%v)", said[:n], err)
@@ -215,9 +210,7 @@ func TestMayHang(t *testing.T) {
 		"Intel(R) MPI Library 2021.10 for Linux* OS\n":                                     false,
 		"Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4, repo rev: v4.1.4, a date": false,
 	} {
-		if mayHang(version) != want {
-			t.Errorf("%q may hang: %v, want %v", version, !want, want)
-		}
+		oracle.Equal(t, mayHang(version), want, "%q may hang", version)
 	}
 }
 

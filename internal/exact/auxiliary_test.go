@@ -11,8 +11,7 @@ import (
 	"github.com/blockbp/blockbp/mrf"
 )
 
-// TestWithAuxiliary: the pairwise network has the same log Z, marginals and
-// largest score.
+// TestWithAuxiliary: the pairwise network has the same log Z, marginals and largest score.
 func TestWithAuxiliary(t *testing.T) {
 	drawn, enumerated := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -33,9 +32,7 @@ func TestWithAuxiliary(t *testing.T) {
 		oracle.OK(t, err)
 		oracle.OK(t, a.Validate())
 		oracle.Must(a.Pairwise())(t)
-		if len(factorOf) != len(a.Card)-len(n.Card) {
-			t.Fatalf("%d factors, %d auxiliary variables", len(factorOf), len(a.Card)-len(n.Card))
-		}
+		oracle.MustEqual(t, len(factorOf), len(a.Card)-len(n.Card), "factors of auxiliary variables")
 		if size, ok := a.TableSize(all(len(a.Card))); !ok || size > oracle.MaxStates/4 {
 			return // too many joint states to enumerate: the structure was looked at
 		}
@@ -51,9 +48,7 @@ func TestWithAuxiliary(t *testing.T) {
 		extended, _ := oracle.NetworkMarginals(a)
 		for v := range marginals {
 			for i := range marginals[v] {
-				if math.Abs(marginals[v][i]-extended[v][i]) > 1e-10 {
-					t.Fatalf("P(x_%d = %d) is %v, want %v", v, i, extended[v][i], marginals[v][i])
-				}
+				oracle.MustNear(t, marginals[v][i], extended[v][i], 1e-10, "P(x_%d = %d)", v, i)
 			}
 		}
 		_, best := oracle.NetworkMax(n)

@@ -43,9 +43,7 @@ func TestForecastIsExact(t *testing.T) {
 				want = plan.Bytes
 				oracle.OK(t, r.backward(&Answer{}))
 			}
-			if got := r.bytes + plan.groupBytes(); got != want {
-				t.Errorf("marginals %v: %d bytes used, forecast %d", marginals, got, want)
-			}
+			oracle.Equal(t, r.bytes+plan.groupBytes(), want, "marginals %v: bytes used, and forecast", marginals)
 			free := int64(0)
 			for _, t := range r.free {
 				free += int64(t.size) * bytesPerEntry
@@ -67,9 +65,7 @@ func TestFormFollowsRange(t *testing.T) {
 		r := newRun(context.Background(), plan, false)
 		oracle.Must(r.forward(true))(t)
 		any := slices.ContainsFunc(r.ways, func(w way) bool { return w.logarithmic })
-		if any != c.logarithmic {
-			t.Errorf("scale %g: logarithmic %v, want %v", c.scale, any, c.logarithmic)
-		}
+		oracle.Equal(t, any, c.logarithmic, "scale %g: logarithmic", c.scale)
 	}
 }
 
@@ -102,9 +98,7 @@ func TestGameKeepsCount(t *testing.T) {
 				return 1
 			})
 			v := heap.Pop(g).(int32)
-			if v != least {
-				t.Fatalf("variable %d was taken, want %d", v, least)
-			}
+			oracle.MustEqual(t, v, least, "the variable that was taken")
 			g.eliminate(v)
 		}
 	}

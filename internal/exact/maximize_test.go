@@ -18,9 +18,7 @@ func maximize(t testing.TB, n *mrf.Network) *exact.Result {
 	t.Helper()
 	plan := oracle.Must(exact.NewPlan(n, math.Inf(1)))(t)
 	got := oracle.Must(plan.Maximize(context.Background()))(t)
-	if score := n.LogScore(got.States); score != -got.Energy {
-		t.Fatalf("energy %v, but the states have the score %v", got.Energy, score)
-	}
+	oracle.MustEqual(t, n.LogScore(got.States), -got.Energy, "score of the states, by their energy")
 	return got
 }
 

@@ -12,8 +12,7 @@ import (
 	"github.com/blockbp/blockbp/mrf"
 )
 
-// solve runs a plan and checks what must hold for every
-// answer.
+// solve runs a plan and checks what must hold for every answer.
 func solve(t *testing.T, n *mrf.Network) *exact.Answer {
 	t.Helper()
 	plan := oracle.Must(exact.NewPlan(n, math.Inf(1)))(t)
@@ -26,40 +25,28 @@ func solve(t *testing.T, n *mrf.Network) *exact.Answer {
 			}
 			sum += p
 		}
-		if math.Abs(sum-1) > 1e-12 {
-			t.Fatalf("marginal %d sums to %v", i, sum)
-		}
+		oracle.MustNear(t, sum, 1, 1e-12, "marginal %d sums to", i)
 	}
-	alone, err := plan.Run(context.Background(), false)
-	if err != nil || alone.LogZ != answer.LogZ {
-		t.Fatalf("log Z alone is %v, %v; with marginals %v", alone.LogZ, err, answer.LogZ)
-	}
+	alone := oracle.Must(plan.Run(context.Background(), false))(t)
+	oracle.MustEqual(t, alone.LogZ, answer.LogZ, "log Z alone, and with marginals")
 	return answer
 }
 
 // compareRows fails if two sets of marginals differ.
 func compareRows(t *testing.T, what string, got, want [][]float64, tolerance float64) {
 	t.Helper()
-	if len(got) != len(want) {
-		t.Fatalf("%d %s, want %d", len(got), what, len(want))
-	}
+	oracle.MustEqual(t, len(got), len(want), "how many %s", what)
 	for i := range want {
-		if len(got[i]) != len(want[i]) {
-			t.Fatalf("%s %d has %d entries, want %d", what, i, len(got[i]), len(want[i]))
-		}
+		oracle.MustEqual(t, len(got[i]), len(want[i]), "entries of %s %d", what, i)
 		for k := range want[i] {
-			if !(math.Abs(got[i][k]-want[i][k]) <= tolerance) {
-				t.Errorf("%s %d entry %d: got %v, want %v", what, i, k, got[i][k], want[i][k])
-			}
+			oracle.Near(t, got[i][k], want[i][k], tolerance, "%s %d entry %d", what, i, k)
 		}
 	}
 }
 
 func compareLogZ(t *testing.T, got, want, relative float64) {
 	t.Helper()
-	if !(math.Abs(got-want) <= relative*max(1, math.Abs(want))) {
-		t.Errorf("log Z = %.17g, want %.17g", got, want)
-	}
+	oracle.Near(t, got, want, relative*max(1, math.Abs(want)), "log Z")
 }
 
 func TestAgreesWithEnumeration(t *testing.T) {
@@ -84,8 +71,7 @@ func TestAgreesWithEnumeration(t *testing.T) {
 	}
 }
 
-// factorsOf returns the marginals of all factors, by the plan of a network of the same
-// shape with other values.
+// factorsOf returns the marginals of all factors, by the plan of a network of the same shape with other values.
 func factorsOf(t *testing.T, n *mrf.Network) [][]float64 {
 	t.Helper()
 	shape := &mrf.Network{Card: n.Card}

@@ -73,8 +73,7 @@ func findOrder(n *mrf.Network, operations float64) *elimination {
 	return best
 }
 
-// better compares two orders; one that gave up early is the better the further
-// it got below the other's largest table.
+// better compares two orders; one that gave up early is the better the further it got below the other's largest table.
 func better(a, b *elimination) bool {
 	if a.complete != b.complete {
 		return a.complete

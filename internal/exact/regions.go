@@ -9,10 +9,9 @@ import (
 	"github.com/blockbp/blockbp/mrf"
 )
 
-// regionSearch improves a joint state region by region (large neighbourhood search, Shaw 1998): it takes the
-// variables around a centre, as many as elimination can cheaply solve, and gives them a most probable joint state
-// given all others. On networks of conflicting couplings that leads out of the local optima in which single variables
-// are stuck.
+// regionSearch improves a joint state region by region (large neighbourhood search, Shaw 1998): it takes the variables
+// around a centre, as many as elimination can cheaply solve, and gives them a most probable joint state given all
+// others. On networks of conflicting couplings that leads out of the local optima in which single variables are stuck.
 type regionSearch struct {
 	*localSearch
 	x   []int // current states

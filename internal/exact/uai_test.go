@@ -33,9 +33,7 @@ func TestCompetitionNetworks(t *testing.T) {
 			}
 			answer := oracle.Must(plan.Run(context.Background(), false))(t)
 			// The file has eight digits after the point.
-			if got := answer.LogZ / math.Ln10; math.Abs(got-want) > 1e-8*math.Abs(want)+5e-9 {
-				t.Errorf("log10 Z = %.10f, want %.10f", got, want)
-			}
+			oracle.Near(t, answer.LogZ/math.Ln10, want, 1e-8*math.Abs(want)+5e-9, "log10 Z")
 		})
 	}
 }

@@ -13,8 +13,7 @@ import (
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
-// TestMap: a mapping has the bytes of the file; empty files, folders and missing files end as when
-// they are read.
+// TestMap: a mapping has the bytes of the file; empty files, folders and missing files end as when they are read.
 func TestMap(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	for _, text := range []string{"", "some bytes", strings.Repeat("many", 100000)} {
@@ -73,16 +72,10 @@ func TestMapsAreBounded(t *testing.T) {
 	mostMaps = 0
 	asked := 0
 	for range 5 {
-		m, err := Map(path, "a file", func(int64) error { asked++; return nil })
-		if err != nil || string(m.Bytes()) != "bytes" {
-			t.Fatal(err)
-		}
+		m := oracle.Must(Map(path, "a file", func(int64) error { asked++; return nil }))(t)
+		oracle.MustEqual(t, string(m.Bytes()), "bytes", "file")
 		defer m.Close()
 	}
-	if asked != 5 {
-		t.Errorf("%d files are read, want 5", asked)
-	}
-	if _, err := Map(path, "a file", func(int64) error { return errors.New("too large") }); err == nil {
-		t.Error("a file is read that may not be")
-	}
+	oracle.Equal(t, asked, 5, "times that it asked")
+	oracle.Fails(Map(path, "a file", func(int64) error { return errors.New("too large") }))(t, "too large")
 }

@@ -21,9 +21,7 @@ func TestWriteReplacesWholeFile(t *testing.T) {
 			_, err := io.WriteString(w, text)
 			return err
 		}))
-		if got, err := os.ReadFile(path); err != nil || string(got) != text {
-			t.Fatalf("file holds %q (%v), want %q", got, err, text)
-		}
+		wantText(t, path, text)
 	}
 }
 
@@ -39,12 +37,8 @@ func TestWriteFailureLeavesNothing(t *testing.T) {
 	if !errors.Is(err, full) {
 		t.Fatalf("error is %v, want %v", err, full)
 	}
-	if got, _ := os.ReadFile(path); string(got) != "old" {
-		t.Errorf("file holds %q, want the old text", got)
-	}
-	if entries, _ := os.ReadDir(folder); len(entries) != 1 {
-		t.Errorf("%d files are left, want 1", len(entries))
-	}
+	wantText(t, path, "old")
+	wantEntries(t, folder, 1)
 }
 
 func TestWriteMissingFolder(t *testing.T) {
@@ -54,8 +48,7 @@ func TestWriteMissingFolder(t *testing.T) {
 	}
 }
 
-// TestAbandon: a program that ends in the middle of its writes leaves what was there, and nothing
-// else.
+// TestAbandon: a program that ends in the middle of its writes leaves what was there, and nothing else.
 func TestAbandon(t *testing.T) {
 	if folder := os.Getenv("ATOMICFILE_FOLDER"); folder != "" {
 		_ = Target{Path: filepath.Join(folder, "y")}.Via(func(path string) error {
@@ -74,10 +67,8 @@ func TestAbandon(t *testing.T) {
 	if out, err := other.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	entries, err := os.ReadDir(folder)
-	if text, _ := os.ReadFile(path); err != nil || len(entries) != 1 || string(text) != "old" {
-		t.Errorf("%v (%v), the file holds %q, want it alone with \"old\"", entries, err, text)
-	}
+	wantText(t, path, "old")
+	wantEntries(t, folder, 1)
 }
 
 func put(t *testing.T, path, text string) string {
@@ -88,16 +79,13 @@ func put(t *testing.T, path, text string) string {
 
 func wantText(t *testing.T, path, want string) {
 	t.Helper()
-	if got, err := os.ReadFile(path); err != nil || string(got) != want {
-		t.Errorf("%s holds %q (%v), want %q", path, got, err, want)
-	}
+	oracle.Equal(t, string(oracle.Must(os.ReadFile(path))(t)), want, "%s", path)
 }
 
 func wantEntries(t *testing.T, folder string, want int) {
 	t.Helper()
-	if entries, err := os.ReadDir(folder); err != nil || len(entries) != want {
-		t.Errorf("%s holds %d things (%v), want %d: %v", folder, len(entries), err, want, entries)
-	}
+	entries := oracle.Must(os.ReadDir(folder))(t)
+	oracle.Equal(t, len(entries), want, "entries of %s, %v", folder, entries)
 }
 
 // text writes a text, and first does something that another program could do.
@@ -172,9 +160,7 @@ func TestTargetErrors(t *testing.T) {
 	path := filepath.Join(folder, "x.txt")
 	full := errors.New("disk full")
 	err := Target{Path: path}.Via(func(made string) error {
-		if filepath.Ext(made) != ".txt" {
-			t.Errorf("the file is made as %s", made)
-		}
+		oracle.Equal(t, filepath.Ext(made), ".txt", "extension of %s", made)
 		return &fs.PathError{Op: "write", Path: made, Err: full}
 	})
 	if !errors.Is(err, full) || !strings.HasPrefix(err.Error(), "write "+path+":") {

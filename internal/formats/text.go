@@ -264,8 +264,7 @@ var around = []struct {
 }{{0, ""}, {-1, "before:"}, {1, "after:"}}
 
 // ColumnAttributes gives the attributes that are made of a token in columns: its word and those of its neighbours
-// without case, their shapes, their further columns, the endings of the word, and whether it is the first or the
-// last.
+// without case, their shapes, their further columns, the endings of the word, and whether it is the first or the last.
 func ColumnAttributes(s *Sentence, i int, emit func(name []byte, value float64)) {
 	var name []byte
 	put := func(parts ...string) {

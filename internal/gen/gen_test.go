@@ -53,9 +53,8 @@ func TestTreesAreTrees(t *testing.T) {
 	}
 }
 
-// TestTreeIsUniform counts the 125 labelled trees on five nodes. With 400
-// expected draws of each, the statistic has 124 degrees of freedom, so 200 is
-// more than four standard deviations away.
+// TestTreeIsUniform counts the 125 labelled trees on five nodes. With 400 expected draws of each, the statistic has 124
+// degrees of freedom, so 200 is more than four standard deviations away.
 func TestTreeIsUniform(t *testing.T) {
 	const n, trees, draws = 5, 125, 50000
 	rng, counts := source(3), map[string]int{}
@@ -97,9 +96,8 @@ func TestErdosRenyi(t *testing.T) {
 		tolerance := 5 * math.Sqrt(p*(1-p)/draws)
 		for b := range n {
 			for a := range b {
-				if frequency := float64(joined[a][b]) / draws; math.Abs(frequency-p) > tolerance {
-					t.Errorf("p = %v: nodes %d and %d are joined with frequency %v", p, a, b, frequency)
-				}
+				oracle.Near(t, float64(joined[a][b])/draws, p, tolerance,
+					"p = %v: nodes %d and %d are joined with frequency", p, a, b)
 			}
 		}
 	}
@@ -136,9 +134,7 @@ func TestBarabasiAlbertIsPreferential(t *testing.T) {
 	}
 	for k := m; k <= 8; k++ {
 		want := 2.0 * m * (m + 1) / float64(k*(k+1)*(k+2))
-		if got := count[k] / n; math.Abs(got-want) > 0.05*want+0.001 {
-			t.Errorf("fraction of degree %d is %.4f, want about %.4f", k, got, want)
-		}
+		oracle.Near(t, count[k]/n, want, 0.05*want+0.001, "fraction of degree %d", k)
 	}
 }
 
@@ -155,9 +151,7 @@ func TestSameSeedSameGraph(t *testing.T) {
 		must(t, again, err)
 		other, err := generate(source(2))
 		must(t, other, err)
-		if !slices.Equal(edges(first), edges(again)) {
-			t.Errorf("%s: the same seed gave different graphs", name)
-		}
+		oracle.Equal(t, edges(first), edges(again), "%s: edges of the same seed", name)
 		if slices.Equal(edges(first), edges(other)) {
 			t.Errorf("%s: different seeds gave the same graph", name)
 		}

@@ -11,8 +11,7 @@ import (
 	"github.com/blockbp/blockbp/mrf"
 )
 
-// TestGibbsIsReproducible: the same source gives the same sample, of the right
-// shape.
+// TestGibbsIsReproducible: the same source gives the same sample, of the right shape.
 func TestGibbsIsReproducible(t *testing.T) {
 	rng := source(1)
 	g := must(graph.Grid(4, 5, graph.GridOptions{}))

@@ -63,9 +63,7 @@ func TestSearchDecides(t *testing.T) {
 					n++
 				}
 			}
-			if n != int(d.Size[s]) {
-				t.Errorf("node %d has %d possible states, the domains say %d", s, n, d.Size[s])
-			}
+			oracle.Equal(t, n, int(d.Size[s]), "possible states of node %d, and by the domains", s)
 		}
 	})
 }
@@ -138,8 +136,6 @@ func TestIrreducibleIsFound(t *testing.T) {
 		if !d.Propagate() {
 			t.Fatalf("%s: contradiction", name)
 		}
-		if got := d.Irreducible(); got != want {
-			t.Errorf("%s: irreducible is %t, want %t", name, got, want)
-		}
+		oracle.Equal(t, d.Irreducible(), want, "%s: irreducible", name)
 	}
 }

@@ -13,9 +13,8 @@ import (
 
 const worlds = 40
 
-// TestGroundIsTheFormula compares every potential of every block with the sum
-// that defines it, for all forms of features; the same scratch is used
-// throughout.
+// TestGroundIsTheFormula compares every potential of every block with the sum that defines it, for all forms of
+// features; the same scratch is used throughout.
 func TestGroundIsTheFormula(t *testing.T) {
 	var pot Potentials
 	for seed := range uint64(worlds) {
@@ -35,9 +34,8 @@ func TestGroundIsTheFormula(t *testing.T) {
 	}
 }
 
-// checkTables: every edge finds its table; tables are numbered without gaps, and
-// edges of the same tied type share one exactly where their features come from
-// the same bin, or are constant.
+// checkTables: every edge finds its table; tables are numbered without gaps, and edges of the same tied type share one
+// exactly where their features come from the same bin, or are constant.
 func checkTables(t *testing.T, where string, w *world, pot *Potentials, block *partition.Block) {
 	t.Helper()
 	if len(pot.EdgeAt) != len(block.Edges) || len(pot.TableID) != len(block.Edges) {
@@ -70,8 +68,7 @@ func checkTables(t *testing.T, where string, w *world, pot *Potentials, block *p
 	}
 }
 
-// TestScatterIsTheAdjoint: ⟨θ̃ᵀM, t⟩ = ⟨θ̃, M t⟩ for random t, and M t is the sum
-// that defines it.
+// TestScatterIsTheAdjoint: ⟨θ̃ᵀM, t⟩ = ⟨θ̃, M t⟩ for random t, and M t is the sum that defines it.
 func TestScatterIsTheAdjoint(t *testing.T) {
 	for seed := range uint64(worlds) {
 		w := newWorld(t, seed)
@@ -121,15 +118,12 @@ func TestScatterIsTheAdjoint(t *testing.T) {
 		for i, g := range gradient {
 			back += g * w.model.Weights[i]
 		}
-		if math.Abs(back-product) > 1e-11*(1+math.Abs(product)) {
-			t.Fatalf("seed %d: ⟨θ, t⟩ = %.14g, ⟨θ̃, M t⟩ = %.14g", seed, product, back)
-		}
+		oracle.MustNear(t, back, product, 1e-11*(1+math.Abs(product)), "seed %d: ⟨θ̃, M t⟩, and ⟨θ, t⟩", seed)
 	}
 }
 
-// TestConditionIsGround: the explicit network has the same potentials, in the
-// order of nodes and edges, and is legal; and the statistics of labels, times
-// the weights, are the score of the labels.
+// TestConditionIsGround: the explicit network has the same potentials, in the order of nodes and edges, and is legal;
+// and the statistics of labels, times the weights, are the score of the labels.
 func TestConditionIsGround(t *testing.T) {
 	for seed := range uint64(worlds) {
 		w := newWorld(t, seed)
@@ -247,9 +241,7 @@ func TestWithoutEdges(t *testing.T) {
 			t.Errorf("edge type %d: %d rows of %d features, want 0 of %d", b, f.Rows(), f.Dim(), span.Features)
 		}
 	}
-	if again := alone.WithoutEdges(); again.Graph.NumEdges() != 0 {
-		t.Error("a second time there are edges")
-	}
+	oracle.Equal(t, alone.WithoutEdges().Graph.NumEdges(), 0, "edges without edges")
 }
 
 // TestNoAllocations: grounding and its adjoint reuse their scratch.
@@ -267,9 +259,7 @@ func TestNoAllocations(t *testing.T) {
 			adjoint.AddChange(gradient, w.model, w.in, Whole(w.in), nil, w.in.Samples()[0], 1)
 		}
 		visit()
-		if allocations := testing.AllocsPerRun(5, visit); allocations != 0 {
-			t.Errorf("seed %d: %v allocations, want 0", seed, allocations)
-		}
+		oracle.Equal(t, testing.AllocsPerRun(5, visit), 0, "seed %d: allocations", seed)
 	}
 }
 
@@ -339,13 +329,9 @@ func TestLogScore(t *testing.T) {
 		labels[s] = int32(x[s])
 	}
 	got, want := pot.LogScore(w.in, labels), network.Network().LogScore(x)
-	if math.Abs(got-want) > 1e-12*(1+math.Abs(want)) {
-		t.Errorf("score %v, want %v", got, want)
-	}
+	oracle.Near(t, got, want, 1e-12*(1+math.Abs(want)), "score")
 	for s := range labels {
 		labels[s] = crf.Unobserved
 	}
-	if got := pot.LogScore(w.in, labels); got != 0 {
-		t.Errorf("the score of no label is %v", got)
-	}
+	oracle.Equal(t, pot.LogScore(w.in, labels), 0, "the score of no label")
 }

@@ -130,8 +130,7 @@ type LocalObjective interface {
 		weight float64) float64
 }
 
-// ClassWeight is that of a label, [node type][state] having them all: 1 where they are nil, or the label
-// is unobserved.
+// ClassWeight is that of a label, [node type][state] having them all: 1 where they are nil, or the label is unobserved.
 func ClassWeight(weights [][]float64, in *crf.Instance, s, y int32) float64 {
 	if weights == nil || y == crf.Unobserved {
 		return 1

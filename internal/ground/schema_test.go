@@ -35,9 +35,7 @@ func TestLayout(t *testing.T) {
 		for i := range m.Weights {
 			names[m.WeightName(i)] = true
 		}
-		if len(names) != at {
-			t.Errorf("%d weights have %d names", at, len(names))
-		}
+		oracle.Equal(t, len(names), at, "names of weights")
 		clone := m.Clone()
 		if clone.Weights[0]++; m.Weights[0] == clone.Weights[0] {
 			t.Error("a clone shares the weights")
@@ -86,9 +84,7 @@ func TestFeatureForms(t *testing.T) {
 			}
 		}
 		tables := map[form]int{formConstant: 1, formBins: 5, formCoded: 3}[f]
-		if Tables(&features) != tables {
-			t.Errorf("form %d: %d tables, want %d", f, Tables(&features), tables)
-		}
+		oracle.Equal(t, Tables(&features), tables, "form %d: tables", f)
 		for r := range matrix {
 			for q := range r {
 				if tables > 0 && (sameTable(&features, r, q)) != slices.Equal(matrix[r], matrix[q]) {

@@ -66,24 +66,18 @@ func TestTilesAgainstTerms(t *testing.T) {
 			}
 		})
 		got := make([]float64, len(gradient))
-		if v := objective.Add(t.Context(), got, m, in, whole, 0.3); !(math.Abs(v-value) <= 1e-12*(1+value)) {
-			t.Fatalf("trial %d: value %v, want %v", trial, v, value)
-		}
+		oracle.MustNear(t, objective.Add(t.Context(), got, m, in, whole, 0.3), value, 1e-12*(1+value),
+			"trial %d: value", trial)
 		for i, want := range gradient {
-			if !(math.Abs(got[i]-want) <= 1e-11*(1+math.Abs(want))) {
-				t.Fatalf("trial %d: derivative %d is %v, want %v", trial, i, got[i], want)
-			}
+			oracle.MustNear(t, got[i], want, 1e-11*(1+math.Abs(want)), "trial %d: derivative %d", trial, i)
 		}
 		threads := PseudoLikelihood{ClassWeights: objective.ClassWeights, Threads: 1 + trial%4}
 		again := make([]float64, len(gradient))
 		a, b := objective.Add(t.Context(), nil, m, in, whole, 0.3), threads.Add(t.Context(), again, m, in, whole, 0.3)
-		if a != b {
-			t.Fatalf("trial %d: values %v and %v", trial, a, b)
-		}
+		oracle.MustEqual(t, a, b, "trial %d: values", trial)
 		for i := range got {
-			if got[i] != again[i] {
-				t.Fatalf("trial %d: derivative %d is %v with %d threads, %v with one", trial, i, again[i], threads.Threads, got[i])
-			}
+			oracle.MustEqual(t, got[i], again[i],
+				"trial %d: derivative %d with one thread, and with %d", trial, i, threads.Threads)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := PseudoLikelihood{Threads: 1 + trial%4} // which takes no tile for computed that was not
@@ -179,11 +173,8 @@ func TestSampleWeights(t *testing.T) {
 	for _, term := range Terms(nil, oracle.Must(crf.NewInstance(&m.Schema, weighted))(t)) {
 		weights += term.Weight
 	}
-	if weights != float64(len(repeated.Labels)) {
-		t.Errorf("terms weigh %v, want %d", weights, len(repeated.Labels))
-	}
+	oracle.Equal(t, weights, float64(len(repeated.Labels)), "weight of the terms")
 	weighted.SampleWeights[2] = -1
-	if _, err := crf.NewInstance(&m.Schema, weighted); err == nil {
-		t.Error("a negative weight is taken")
-	}
+	oracle.Fails(crf.NewInstance(&m.Schema, weighted))(t,
+		"sample_weights[2]: is -1, want a finite number that is not negative")
 }

@@ -17,8 +17,7 @@ func (f *matrix) pixels() *upsample.Map {
 	return m
 }
 
-// together returns how many nodes of a block are ground in one call: all those that lie on
-// the same cells, or a batch.
+// together returns how many nodes of a block are ground in one call: all those that lie on the same cells, or a batch.
 func (f *matrix) together(in *crf.Instance, nodes int) int {
 	if f.pixels() != nil && len(in.Schema().NodeTypes) == 1 {
 		return nodes
@@ -75,8 +74,7 @@ func (a *Adjoint) Release(dst []float64, in *crf.Instance, nodeType int) {
 	p.Begin(m, p.Numbers)
 }
 
-// ReleaseAll is Release for all types, to the places of their weights in gradient, which is
-// laid out like all weights.
+// ReleaseAll is Release for all types, to the places of their weights in gradient, which is laid out like all weights.
 func (a *Adjoint) ReleaseAll(gradient []float64, m *crf.Model, in *crf.Instance) {
 	for t := range m.Layout.Node {
 		if nodeFeatures(in, t).pixels() != nil {

@@ -12,9 +12,8 @@ import (
 	"github.com/blockbp/blockbp/internal/upsample"
 )
 
-// TestUpsampledIsDense holds a picture of one type of nodes, as image folders make it, against
-// the same features pixel by pixel: potentials of blocks, and statistics. Blocks do not divide the
-// picture, nor the map.
+// TestUpsampledIsDense holds a picture of one type of nodes, as image folders make it, against the same features pixel
+// by pixel: potentials of blocks, and statistics. Blocks do not divide the picture, nor the map.
 func TestUpsampledIsDense(t *testing.T) {
 	const states, depth = 3, 5
 	for _, size := range []struct{ of, over upsample.Size }{

@@ -13,8 +13,7 @@ import (
 	"github.com/blockbp/blockbp/internal/upsample"
 )
 
-// world is a random model and instance with types of every kind, and the same
-// features again as plain matrices.
+// world is a random model and instance with types of every kind, and the same features again as plain matrices.
 type world struct {
 	model *crf.Model
 	in    *crf.Instance
@@ -127,9 +126,8 @@ func drawFeatures(t testing.TB, rng *rand.Rand, f form, rows, dim int) (crf.Feat
 	return features, matrix
 }
 
-// newWorld draws a world: four node types with 1 to 4 states, one of them
-// without features and one untied; an edge type for every pair of node types,
-// two for the first pair, one of them untied.
+// newWorld draws a world: four node types with 1 to 4 states, one of them without features and one untied; an edge type
+// for every pair of node types, two for the first pair, one of them untied.
 func newWorld(t testing.TB, seed uint64) *world {
 	t.Helper()
 	rng := source(seed)
@@ -257,8 +255,7 @@ func (w *world) blocks(t testing.TB, seed uint64, n int) *partition.Partition {
 	return oracle.Must(partition.FromAssignment(w.in.Graph, of, n))(t)
 }
 
-// close reports whether two vectors agree to a few units in the last place of
-// sums of about ten terms of order one.
+// close reports whether two vectors agree to a few units in the last place of sums of about ten terms of order one.
 func closeTo(a, b []float64) bool {
 	return slices.EqualFunc(a, b, func(x, y float64) bool { return math.Abs(x-y) <= 1e-13*(1+math.Abs(x)) })
 }

@@ -37,9 +37,8 @@ const (
 	chunkNumbers = 1 << 20
 )
 
-// Over returns the sum, of so many numbers, of what add adds for each instance, or for ranges of it. Elements
-// are added up in chunks of as many, and chunks in their order: how many goroutines or processes there are
-// decides nothing.
+// Over returns the sum, of so many numbers, of what add adds for each instance, or for ranges of it. Elements are added
+// up in chunks of as many, and chunks in their order: how many goroutines or processes there are decides nothing.
 func (a *Adder) Over(data []*crf.Instance, size int, add Add) []float64 {
 	total := 0
 	for _, in := range data {

@@ -20,8 +20,7 @@ import (
 	"github.com/blockbp/blockbp/learn"
 )
 
-// blocks describes a stochastic block model: which share of the edges join equal states, -1:
-// edges tell nothing.
+// blocks describes a stochastic block model: which share of the edges join equal states, -1: edges tell nothing.
 type blocks struct {
 	nodes, states, degree int
 	same                  float64
@@ -102,9 +101,8 @@ func fewOf(t *testing.T, paths []string, o dataset.Options, hopsOpen bool) Task 
 	return task
 }
 
-// TestChooseByFolds: where edges or neighbourhoods tell something of the states, a
-// training with defaults finds it; where they do not, it is about as good as node features
-// alone with the best prior.
+// TestChooseByFolds: where edges or neighbourhoods tell something of the states, a training with defaults finds it;
+// where they do not, it is about as good as node features alone with the best prior.
 func TestChooseByFolds(t *testing.T) {
 	oracle.Long(t)
 	t.Parallel()
@@ -157,9 +155,8 @@ func baselineTask(t *testing.T, task Task) Task {
 	return task
 }
 
-// TestChoiceIsReproduced: the same weights come of any number of threads, of the options that
-// the note names, and of a choice that was interrupted and goes on; and the model that is
-// saved has the scores that the training told.
+// TestChoiceIsReproduced: the same weights come of any number of threads, of the options that the note names, and of a
+// choice that was interrupted and goes on; and the model that is saved has the scores that the training told.
 func TestChoiceIsReproduced(t *testing.T) {
 	oracle.Long(t)
 	t.Parallel()
@@ -174,12 +171,8 @@ func TestChoiceIsReproduced(t *testing.T) {
 	}
 	same := func(what string, r *Result) {
 		t.Helper()
-		if !slices.Equal(r.Model.Model.Weights, want.Model.Model.Weights) {
-			t.Errorf("%s: other weights", what)
-		}
-		if a, b := r.Scores[0].Score.MeanLogLoss(), want.Scores[0].Score.MeanLogLoss(); a != b {
-			t.Errorf("%s: log loss %v, want %v", what, a, b)
-		}
+		oracle.Equal(t, r.Model.Model.Weights, want.Model.Model.Weights, "%s: weights", what)
+		oracle.Equal(t, r.Scores[0].Score.MeanLogLoss(), want.Scores[0].Score.MeanLogLoss(), "%s: log loss", what)
 	}
 	p := oracle.Must(Prepare(t.Context(), Options{Settings: learn.Settings{Threads: 3}}, fewOf(t, paths, observed, true)))(t)
 	r := oracle.Must(p.Train(t.Context(), nil, Watch{}))(t)
@@ -203,9 +196,7 @@ func TestChoiceIsReproduced(t *testing.T) {
 	parts.Resume = true
 	r = oracle.Must(prepare(t, Options{}, fewOf(t, paths, observed, true)).Train(t.Context(), parts, Watch{}))(t)
 	same("in two parts", r)
-	if !slices.Equal(r.Summary.Choice.Candidates, want.Summary.Choice.Candidates) {
-		t.Errorf("in two parts: candidates %v, want %v", r.Summary.Choice.Candidates, want.Summary.Choice.Candidates)
-	}
+	oracle.Equal(t, r.Summary.Choice.Candidates, want.Summary.Choice.Candidates, "in two parts: candidates")
 	// Once more: the run has ended, and nothing is chosen again.
 	parts = dir("parts")
 	parts.Resume = true
@@ -259,17 +250,13 @@ func TestWhatIsChosen(t *testing.T) {
 		"no edges":   {Options{NoEdges: true}, false},
 		"its errors": {Options{Errors: errorsAuto}, false},
 	} {
-		if p := prepare(t, c.o, task); p.choosing != c.want {
-			t.Errorf("%s: %v, want %v", name, p.choosing, c.want)
-		}
+		oracle.Equal(t, prepare(t, c.o, task).choosing, c.want, "%s: chooses", name)
 	}
 	paths := blocks{nodes: 100, states: 2, degree: 4, same: .9, noise: 1, known: 20, seed: 6}.tables(t)
 	for known, want := range map[int]bool{60: true, 90: true, 91: false, 100: false} {
 		b := blocks{nodes: 100, states: 2, degree: 4, same: .9, noise: 1, known: known, seed: 6}
 		set := oracle.Must(dataset.Open(t.Context(), b.tables(t), dataset.Options{Observed: "train"}))(t)
-		if p := prepare(t, Options{}, Task{Set: set}); p.choosing != want {
-			t.Errorf("%d of 100 labels known: %v, want %v", known, p.choosing, want)
-		}
+		oracle.Equal(t, prepare(t, Options{}, Task{Set: set}).choosing, want, "%d of 100 labels known: chooses", known)
 	}
 	given := train(t, Options{Prior: 2}, fewOf(t, paths, dataset.Options{Observed: "train", Hops: 3}, false), nil).Summary.Choice
 	for _, c := range given.Candidates {
@@ -404,8 +391,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestChoiceOfManyLabels: where all folds would take too long, one of them chooses among what costs
-// little.
+// TestChoiceOfManyLabels: where all folds would take too long, one of them chooses among what costs little.
 func TestChoiceOfManyLabels(t *testing.T) {
 	oracle.Long(t)
 	t.Parallel()
@@ -448,9 +434,8 @@ func TestChoiceOfManyLabels(t *testing.T) {
 	}
 }
 
-// TestUnseenState: where one state of several has no label, candidates are compared all the
-// same, but edges that are learned with nodes are none of them. A type of nodes without any label
-// leaves nothing to compare.
+// TestUnseenState: where one state of several has no label, candidates are compared all the same, but edges that are
+// learned with nodes are none of them. A type of nodes without any label leaves nothing to compare.
 func TestUnseenState(t *testing.T) {
 	t.Parallel()
 	paths := blocks{nodes: 400, states: 4, degree: 6, same: .85, noise: 1.2, known: 80, seed: 1}.tables(t)
@@ -484,9 +469,7 @@ func TestUnseenState(t *testing.T) {
 	for i := range told {
 		told[i].Error = made.Candidates[i].Error
 	}
-	if !slices.Equal(told, made.Candidates) {
-		t.Errorf("told were %v, and the table has %v", told, made.Candidates)
-	}
+	oracle.Equal(t, told, made.Candidates, "candidates told of, and in the summary")
 }
 
 // TestScale: like features, of which most hardly vary, get one divisor; features with units of their own do not, nor
@@ -534,9 +517,7 @@ func TestScale(t *testing.T) {
 		given := c.o
 		given.Scale = p.Options.Scale
 		a, b := train(t, c.o, Task{Set: c.set}, nil), train(t, given, Task{Set: c.set}, nil)
-		if !slices.Equal(a.Model.Model.Weights, b.Model.Model.Weights) {
-			t.Errorf("%+v: other weights than with --scale %s", c.o, given.Scale)
-		}
+		oracle.Equal(t, a.Model.Model.Weights, b.Model.Model.Weights, "%+v: weights, and with --scale %s", c.o, given.Scale)
 	}
 	for _, text := range []string{"one", "one:0", "one:x", "two"} {
 		wantError(t, refused(Options{Scale: text}), Usage, "want auto, each, or one:D")

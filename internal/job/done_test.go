@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -30,9 +31,7 @@ func TestDoneness(t *testing.T) {
 		for _, e := range test.events {
 			got = d.Of(e)
 		}
-		if math.Abs(got-test.want) > 1e-12 {
-			t.Errorf("%s: %v, want %v", test.name, got, test.want)
-		}
+		oracle.Near(t, got, test.want, 1e-12, "%s", test.name)
 	}
 }
 

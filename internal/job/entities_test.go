@@ -4,10 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // taggedSet is a set of text with some states.
@@ -99,9 +98,7 @@ func TestEntitiesOfTheField(t *testing.T) {
 	}
 	want := []string{"LOC 2 2 1 50.00 % 50.00 % 50.00 %", "ORG 1 2 0 0.00 % 0.00 % 0.00 %",
 		"PER 2 1 1 100.00 % 50.00 % 66.67 %", "all 5 5 2 40.00 % 40.00 % 40.00 %"}
-	if !cmp.Equal(rows, want) {
-		t.Errorf("rows %q, want %q", rows, want)
-	}
+	oracle.Equal(t, rows, want, "rows")
 }
 
 // TestNoEntities: other labels are no tags, and those of other data are none.

@@ -72,9 +72,7 @@ func TestGaugeScores(t *testing.T) {
 			if math.IsNaN(offset) {
 				offset = apart
 			}
-			if math.Abs(apart-offset) > 1e-12 {
-				t.Fatalf("%+v: state %v has a score that differs by %v", c, x, apart-offset)
-			}
+			oracle.MustNear(t, apart, offset, 1e-12, "%+v: difference of the score of state %v", c, x)
 		}
 	}
 }
@@ -117,8 +115,6 @@ func TestGauge(t *testing.T) {
 				want += 1.0 / 3
 			}
 		}
-		if math.Abs(after[i]-want) > 1e-12 {
-			t.Errorf("%+v is %v, want %v", term, after[i], want)
-		}
+		oracle.Near(t, after[i], want, 1e-12, "%+v", term)
 	}
 }

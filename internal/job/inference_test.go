@@ -47,21 +47,14 @@ func TestPanicOfWorker(t *testing.T) {
 	used := 0
 	defer func() {
 		text, _ := recover().(string)
-		if used != 3 {
-			t.Errorf("%d predictions were used before the panic, want 3", used)
-		}
-		for _, part := range []string{"a slip", "inference_test.go"} {
-			if !strings.Contains(text, part) {
-				t.Errorf("the panic does not contain %q:\n%s", part, text)
-			}
-		}
+		oracle.Equal(t, used, 3, "predictions used before the panic")
+		oracle.Contains(t, text, "a slip", "inference_test.go")
 	}()
 	err := work.Each(t.Context(), instances, nil, func(int, *infer.Beliefs) error { used++; return nil })
 	t.Errorf("no panic; error %v", err)
 }
 
-// TestErrorEndsInference: an error of the caller ends the work at once, and the
-// threads with it.
+// TestErrorEndsInference: an error of the caller ends the work at once, and the threads with it.
 func TestErrorEndsInference(t *testing.T) {
 	t.Parallel()
 	model, instances := someInstances(t, 1000)
@@ -97,9 +90,7 @@ func TestInterruptedInference(t *testing.T) {
 	if !errors.As(err, &undone) || undone.Kind != Interrupted || undone.Error() != "interrupted after 5 of 100 instances" {
 		t.Errorf("error %v", err)
 	}
-	if !slices.Equal(last, []int{5, 100}) {
-		t.Errorf("the progress ends at %v", last)
-	}
+	oracle.Equal(t, last, []int{5, 100}, "the progress ends at")
 }
 
 // TestEachKeepsOrder: threads do not show in what is predicted, nor in its order.
@@ -113,9 +104,7 @@ func TestEachKeepsOrder(t *testing.T) {
 		next := 0
 		oracle.OK(t, Inference{Model: model, Threads: threads}.Each(t.Context(), instances, nil, func(i int,
 			b *infer.Beliefs) error {
-			if i != next {
-				t.Errorf("instance %d comes in the place of %d", i, next)
-			}
+			oracle.Equal(t, i, next, "instance %d comes in the place", i)
 			next++
 			all = append(all, b.Node...)
 			return nil
@@ -144,9 +133,8 @@ func TestUniqueNames(t *testing.T) {
 		instances = append(instances, &crf.Instance{Name: name})
 	}
 	names := UniqueNames(instances)
-	if sorted := slices.Sorted(slices.Values(names)); len(slices.Compact(sorted)) != len(instances) {
-		t.Errorf("the names are %q", names)
-	}
+	oracle.Equal(t, len(slices.Compact(slices.Sorted(slices.Values(names)))), len(instances),
+		"different names of %q", names)
 	if names[0] != "a2" || names[1] != "a" {
 		t.Errorf("the names are %q, where the first two are unique", names)
 	}
@@ -160,8 +148,6 @@ func TestColoursOfNames(t *testing.T) {
 	for name, want := range map[string][]color.RGBA{"2": {{}, red, green}, "254": wide, "255": nil} {
 		set := &dataset.Set{Recipe: dataset.Recipe{LabelNames: []int{0}}}
 		set.Schema.NodeTypes = []crf.NodeType{{States: []string{"1", name}}}
-		if got := coloursOfNames(set, []color.RGBA{red, green}); !slices.Equal(got, want) {
-			t.Errorf("state named %s: %v", name, got)
-		}
+		oracle.Equal(t, coloursOfNames(set, []color.RGBA{red, green}), want, "state named %s", name)
 	}
 }

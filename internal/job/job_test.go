@@ -22,8 +22,7 @@ import (
 	"github.com/blockbp/blockbp/learn"
 )
 
-// chains are chains of nodes whose feature tells of their label, which their
-// neighbours share more often than not.
+// chains are chains of nodes whose feature tells of their label, which their neighbours share more often than not.
 func chains(t *testing.T, n int) *dataset.Set { return chainsHiding(t, n, nil) }
 
 // chainsHiding are chains of which some nodes have hidden labels.
@@ -74,8 +73,7 @@ func namesIn(t *testing.T, folder string) (names []string) {
 	return names
 }
 
-// TestTrainInMemory: without a folder nothing touches the disk, and the model is the
-// one that a folder would hold.
+// TestTrainInMemory: without a folder nothing touches the disk, and the model is the one that a folder would hold.
 func TestTrainInMemory(t *testing.T) {
 	folder := t.TempDir()
 	t.Chdir(folder)
@@ -126,13 +124,10 @@ func TestWeightsWithin(t *testing.T) {
 		t.Errorf("the optimum is at most %g of the radius away", tight)
 	}
 	rows := fmt.Sprint(train(t, Options{}, Task{Set: set}, nil).Summary.Rows())
-	if !strings.Contains(rows, "; standardised weights within") {
-		t.Errorf("of which weights the radius is, is not told: %s", rows)
-	}
+	oracle.Contains(t, rows, "; standardised weights within")
 }
 
-// TestOptionsAreValues: a preparation changes neither options nor task, so that both
-// serve again.
+// TestOptionsAreValues: a preparation changes neither options nor task, so that both serve again.
 func TestOptionsAreValues(t *testing.T) {
 	t.Parallel()
 	set := chains(t, 4)
@@ -146,9 +141,7 @@ func TestOptionsAreValues(t *testing.T) {
 	if !reflect.DeepEqual(o, Options{Settings: learn.Settings{Threads: 1, MaxPasses: 30}}) || !reflect.DeepEqual(p.Options, before.Options) || p.Problem.L2 != before.Problem.L2 || len(p.Notes) != len(before.Notes) {
 		t.Errorf("options became %+v", p.Options)
 	}
-	if hashes[0] != hashes[1] {
-		t.Errorf("the weights are %q", hashes)
-	}
+	oracle.Equal(t, hashes[0], hashes[1], "hash of the weights")
 }
 
 // TestCountingFor: what is asked for is taken, and data decide where nothing is.
@@ -161,9 +154,8 @@ func TestCountingFor(t *testing.T) {
 		if err != nil || refused(o) != nil {
 			t.Fatalf("%q: %v, %v", test.asked, err, refused(o))
 		}
-		if got := o.countingFor(&dataset.Set{Recipe: dataset.Recipe{Kind: test.kind}}, nil); got != test.want {
-			t.Errorf("%q for %s: %s, want %s", test.asked, test.kind, got, test.want)
-		}
+		oracle.Equal(t, o.countingFor(&dataset.Set{Recipe: dataset.Recipe{Kind: test.kind}}, nil), test.want,
+			"%q for %s", test.asked, test.kind)
 	}
 }
 
@@ -184,10 +176,8 @@ func wantError(t *testing.T, err error, kind Kind, part string) {
 // TestClassWeightsOfAnyName: an object of JSON has names that a list cannot have.
 func TestClassWeightsOfAnyName(t *testing.T) {
 	types := []crf.NodeType{{States: []string{"a,b", "c=d", "e"}}}
-	got, err := classWeights(&Options{ClassWeights: `{"c=d": 0.5, "a,b": 2}`}, types, nil)
-	if err != nil || !slices.Equal(got[0], []float64{2, 0.5, 1}) {
-		t.Errorf("weights %v, %v", got, err)
-	}
+	got := oracle.Must(classWeights(&Options{ClassWeights: `{"c=d": 0.5, "a,b": 2}`}, types, nil))(t)
+	oracle.Equal(t, got[0], []float64{2, 0.5, 1}, "weights")
 }
 
 // TestRestrict compares on one split of nodes and holds the labels of another.
@@ -211,9 +201,7 @@ func TestRestrict(t *testing.T) {
 			t.Errorf("node %d of %q: holds %d, counts %v", s, splits[s], e.Held[0][s], e.Count[0][s])
 		}
 	}
-	if got := UnknownSplit(set, "tset"); got != `no node is in a split "tset"; did you mean test?` {
-		t.Errorf("an unknown split: %q", got)
-	}
+	oracle.Equal(t, UnknownSplit(set, "tset"), `no node is in a split "tset"; did you mean test?`, "an unknown split")
 	// Held labels are what is predicted.
 	model := train(t, Options{Settings: learn.Settings{MaxIterations: 3}}, Task{Set: set}, nil).Model
 	err = Inference{Model: model.Model}.Each(t.Context(), set.Instances, e.Held, func(_ int, b *infer.Beliefs) error {
@@ -233,8 +221,7 @@ func TestRestrict(t *testing.T) {
 	}
 }
 
-// TestHarm: where edges make predictions worse it is said, with the likely reason, and
-// nowhere else.
+// TestHarm: where edges make predictions worse it is said, with the likely reason, and nowhere else.
 func TestHarm(t *testing.T) {
 	t.Parallel()
 	alike, other := chains(t, 60), chains(t, 30)
@@ -269,9 +256,7 @@ func TestHarm(t *testing.T) {
 		r := oracle.Must(prepare(t, test.o, Task{Set: test.set, Evaluations: sets}).Train(t.Context(), nil, Watch{}))(t)
 		said := strings.TrimPrefix(strings.Join(r.Summary.Notes, "\n"), "120 of 720 labels are hidden (-1)\n")
 		told := strings.HasPrefix(said, "on opposed the model gives worse beliefs than one of node features")
-		if told != test.want {
-			t.Errorf("%+v: notes %q, want one %v", test.o, said, test.want)
-		}
+		oracle.Equal(t, told, test.want, "%+v: noted, in %q", test.o, said)
 	}
 }
 
@@ -286,9 +271,7 @@ func TestPrior(t *testing.T) {
 	}
 	near := func(what string, got, want float64) {
 		t.Helper()
-		if math.Abs(got-want) > 1e-6*(1+math.Abs(want)) {
-			t.Errorf("%s: %v, want %v", what, got, want)
-		}
+		oracle.Near(t, got, want, 1e-6*(1+math.Abs(want)), "%s", what)
 	}
 	byDefault := train(set, Options{})
 	if s := byDefault.Summary; s.L2 != 1.0/8 || s.Prior != 1 || !s.Standardised {
@@ -320,9 +303,7 @@ func TestPrior(t *testing.T) {
 		near("constant in other units", v[k]+500*v[2+k], w[k])
 	}
 	resumed := train(units, Options{})
-	if !slices.Equal(resumed.Model.Model.Weights, v) {
-		t.Error("a second training gives other weights: the first changed the data")
-	}
+	oracle.Equal(t, resumed.Model.Model.Weights, v, "weights of a second training: did the first change the data?")
 
 	// A training that begins where another ended has nothing to do.
 	again := oracle.Must(prepare(t, Options{}, Task{Set: units, Initial: other.Model}).Train(t.Context(), nil, Watch{}))(t)
@@ -346,18 +327,12 @@ func TestFoldsOfLabels(t *testing.T) {
 			} else if y != lone.Instances[0].Samples()[0][s] {
 				t.Errorf("fold %d: the label of node %d is %d", k, s, y)
 			}
-			if f.Held[0][s] != y {
-				t.Errorf("fold %d: node %d is held at %d, learned from %d", k, s, f.Held[0][s], y)
-			}
+			oracle.Equal(t, f.Held[0][s], y, "fold %d: node %d is held at", k, s)
 		}
 	}
-	if !slices.Equal(held, []int{1, 1, 1, 0, 1, 1, 1, 0, 1, 1, 1, 1}) {
-		t.Errorf("labels are held out %v times", held)
-	}
+	oracle.Equal(t, held, []int{1, 1, 1, 0, 1, 1, 1, 0, 1, 1, 1, 1}, "times that each label is held out")
 	first := oracle.Must(folds.try(t.Context(), Candidate{Edges: noEdges}))(t)
-	if again := oracle.Must(folds.try(t.Context(), first.Candidate))(t); again != first {
-		t.Error("a candidate is learned twice")
-	}
+	oracle.Equal(t, oracle.Must(folds.try(t.Context(), first.Candidate))(t), first, "a candidate asked for again")
 }
 
 // TestTimeKeepsTheBest: where the time ends a training that has become worse on the first evaluation set, the weights

@@ -26,9 +26,7 @@ func TestFeaturesFirst(t *testing.T) {
 			first = slices.Clone(e.Theta)
 		}
 	}}))(t)
-	if !slices.Equal(first, alone.Model.Model.Weights) {
-		t.Errorf("it begins at %v, want %v", first, alone.Model.Model.Weights)
-	}
+	oracle.Equal(t, first, alone.Model.Model.Weights, "it begins at")
 	if r.Objective > alone.Objective+1e-6 {
 		t.Errorf("it ends at %v, and begins at %v", r.Objective, alone.Objective)
 	}
@@ -52,9 +50,7 @@ func TestFeaturesFirst(t *testing.T) {
 		if c.init {
 			task.Initial = alone.Model
 		}
-		if got := noted(prepare(t, c.o, task)); got != c.want {
-			t.Errorf("%s: %v, want %v", name, got, c.want)
-		}
+		oracle.Equal(t, noted(prepare(t, c.o, task)), c.want, "%s: noted", name)
 	}
 }
 
@@ -90,7 +86,5 @@ func TestFeaturesFirstResumes(t *testing.T) {
 	if first := run("parts", 2, false); first == want {
 		t.Error("two iterations are as good as twelve")
 	}
-	if run("parts", 12, true) != want {
-		t.Error("a run that went on has another model")
-	}
+	oracle.Equal(t, run("parts", 12, true), want, "the model of a run that went on")
 }

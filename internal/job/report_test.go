@@ -22,9 +22,7 @@ func TestReportClaimsOnlyWhatIsKnown(t *testing.T) {
 		claims bool
 	}{{learn.StationaryPoint, true}, {learn.Converged, true}, {learn.PassLimit, false}, {learn.TimeLimit, false}, {learn.Interrupted, false}} {
 		text := (&Summary{Course: Course{Status: c.status}}).verdict()
-		if strings.HasPrefix(text, "stationary point: ") != c.claims {
-			t.Errorf("%s: %q", c.status, text)
-		}
+		oracle.Equal(t, strings.HasPrefix(text, "stationary point: "), c.claims, "%s: %q", c.status, text)
 		if !strings.Contains(text, "not known to be convex") || strings.Contains(text, "this stationary point") != c.claims {
 			t.Errorf("%s: %q; does it speak of a stationary point? want %v", c.status, text, c.claims)
 		}
@@ -63,9 +61,7 @@ func TestCommandLine(t *testing.T) {
 	if got := c.commandLine(); got != want {
 		t.Errorf("the command is\n%s, want\n%s", got, want)
 	}
-	if got := (&Config{}).commandLine(); got != "" {
-		t.Errorf("of data in memory the command is %q", got)
-	}
+	oracle.Equal(t, (&Config{}).commandLine(), "", "command of data in memory")
 }
 
 // TestCurves: the objective is shown from its last value; zero, which a logarithmic axis cannot show, and what is not
@@ -113,9 +109,7 @@ func TestDraw(t *testing.T) {
 			Labels: []report.PixelLabels{{Name: "truth", Labels: []int32{0, 1}}}}}}
 		oracle.OK(t, errors.Join(r.draw(s), r.draw(&Scored{Name: "none"}), files.Close()))
 		_, err := os.Stat(files.Path("plots/pictures-dev.svg"))
-		if wanted := !folder.NoReport && !folder.NoPlots; (err == nil) != wanted {
-			t.Errorf("%+v: %v", folder, err)
-		}
+		oracle.Equal(t, err == nil, !folder.NoReport && !folder.NoPlots, "%+v: %v", folder, err)
 	}
 	if err := (&run{}).draw(&Scored{}); err != nil {
 		t.Errorf("a run in memory: %v", err)

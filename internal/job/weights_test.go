@@ -74,12 +74,9 @@ func TestCostsDecide(t *testing.T) {
 		}
 		truth := []int32{1, crf.Unobserved}
 		got := c.sum(in, func(s int) int { return s }, b.Labels, truth, nil)
-		if want := missed["fraud"] * float64(1-b.Labels[0]); got != want {
-			t.Fatalf("labels cost %v, want %v", got, want)
-		}
-		if got := c.sum(in, func(s int) int { return s }, b.Labels, []int32{0, 0}, []bool{false, false}); got != 0 {
-			t.Fatalf("labels of no node cost %v", got)
-		}
+		oracle.MustEqual(t, got, missed["fraud"]*float64(1-b.Labels[0]), "labels cost")
+		oracle.MustEqual(t, c.sum(in, func(s int) int { return s }, b.Labels, []int32{0, 0}, []bool{false, false}), 0,
+			"labels of no node cost")
 	}
 	if moved == 0 {
 		t.Error("the largest belief won everywhere: the test shows nothing")

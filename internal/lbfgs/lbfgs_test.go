@@ -48,8 +48,7 @@ func (valley) Evaluate(_ context.Context, gradient, x []float64) float64 {
 
 func (valley) Solve(dst, g []float64) { copy(dst, g) }
 
-// TestMinimiser goes down a valley to its end. A step that is interrupted changes nothing, and counts
-// for nothing.
+// TestMinimiser goes down a valley to its end. A step that is interrupted changes nothing, and counts for nothing.
 func TestMinimiser(t *testing.T) {
 	m := NewMinimiser(valley{}, []float64{-1.2, 1})
 	m.Begin()

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestCoupling: every function of the states of an edge is the sum of its answers and a rest,
@@ -47,9 +49,7 @@ func TestCoupling(t *testing.T) {
 			one[n] = 1
 			c.Project(answer, one)
 			for x, a := range c.Parts[n*k:][:k] {
-				if math.Abs(a-answer[x]) > 1e-8 {
-					t.Fatalf("%v: answers %v and %v to state %d", sizes, a, answer[x], n)
-				}
+				oracle.MustNear(t, a, answer[x], 1e-8, "%v: answer to state %d", sizes, n)
 			}
 		}
 		s := make([]float64, k*k)

@@ -49,13 +49,9 @@ func TestComposite(t *testing.T) {
 	}
 	same := func(what string, a, b float64, gradient, want []float64, tolerance float64) {
 		t.Helper()
-		if !(math.Abs(a-b) <= tolerance*math.Abs(b)) {
-			t.Errorf("%s: %v, want %v", what, a, b)
-		}
+		oracle.Near(t, a, b, tolerance*math.Abs(b), "%s", what)
 		for i, g := range gradient {
-			if !(math.Abs(g-want[i]) <= tolerance*(1+math.Abs(want[i]))) {
-				t.Errorf("%s: derivative %d is %v, want %v", what, i, g, want[i])
-			}
+			oracle.Near(t, g, want[i], tolerance*(1+math.Abs(want[i])), "%s: derivative %d", what, i)
 		}
 	}
 	classes := [][]float64{{1, 3, 0.5}}

@@ -27,9 +27,7 @@ func TestSecondLevelCache(t *testing.T) {
 	}{{"1", "48K", usualCache}, {"2", "many", usualCache}, {"2", "2048K", 2 << 20}} {
 		write(t, filepath.Join(folder, "index2", "level"), c.level+"\n")
 		write(t, filepath.Join(folder, "index2", "size"), c.size+"\n")
-		if got := readSecondLevel(folder); got != c.want {
-			t.Errorf("level %s of %s: %d bytes, want %d", c.level, c.size, got, c.want)
-		}
+		oracle.Equal(t, readSecondLevel(folder), c.want, "level %s of %s: bytes", c.level, c.size)
 	}
 }
 
@@ -46,9 +44,7 @@ func TestGroupMemory(t *testing.T) {
 	membership := write(t, filepath.Join(folder, "cgroup"), groups)
 	within := func(want int64, name string) {
 		t.Helper()
-		if got := groupMemory(membership, folder); got != want {
-			t.Errorf("%s: %d bytes, want %d", name, got, want)
-		}
+		oracle.Equal(t, groupMemory(membership, folder), want, "%s: bytes", name)
 	}
 	set := func(group, limit, used string) {
 		at := filepath.Join(folder, group)
@@ -76,9 +72,7 @@ func TestGroupMemory(t *testing.T) {
 	within(1600, "the largest number is none")
 	set("memory/slurm/job_1", "700", "900")
 	within(0, "more is used than allowed")
-	if got := groupMemory(filepath.Join(folder, "none"), folder); got != math.MaxInt64 {
-		t.Errorf("no groups: %d", got)
-	}
+	oracle.Equal(t, groupMemory(filepath.Join(folder, "none"), folder), math.MaxInt64, "no groups")
 }
 
 // TestPeakMemory: memory that is written to raises the peak by what it is.

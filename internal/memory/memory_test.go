@@ -11,9 +11,7 @@ import (
 // TestEnough: what is offered is enough, and little more.
 func TestEnough(t *testing.T) {
 	for bytes, want := range map[float64]string{1: "2B", 900: "945B", 1024: "1076B", 1 << 30: "1076MiB", 33 << 30: "35GiB", 7 << 40: "7527GiB"} {
-		if got := (&Error{Bytes: bytes}).Enough(); got != want {
-			t.Errorf("%g bytes: %s, want %s", bytes, got, want)
-		}
+		oracle.Equal(t, (&Error{Bytes: bytes}).Enough(), want, "%g bytes", bytes)
 	}
 }
 

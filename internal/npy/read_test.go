@@ -59,10 +59,7 @@ func TestNPYIntegers(t *testing.T) {
 		"Python 2":      npyOf("<i8", "False", "(2L, 3L)", le, []int64{1, 2, 3, 4, 5, 6}),
 		"double quotes": npyFile(`{"descr":"|u1","shape":(6,),"fortran_order":False}`, []byte{1, 2, 3, 4, 5, 6}),
 	} {
-		got, err := readNPYInts(data)
-		if err != nil || !slices.Equal(got, want) {
-			t.Errorf("%s: %v (%v), want %v", name, got, err, want)
-		}
+		oracle.Equal(t, oracle.Must(readNPYInts(data))(t), want, "%s", name)
 	}
 }
 
@@ -76,18 +73,12 @@ func TestNPYFloats(t *testing.T) {
 	for i := range long {
 		long[i] = float64(i)
 	}
-	m, err = readNPYFloats(npyOf(">f8", "False", fmt.Sprintf("(%d,)", len(long)), binary.BigEndian, long))
-	if err != nil || !slices.Equal(m.Double, long) {
-		t.Errorf("float64: %v", err)
-	}
-	m, err = readNPYFloats(npyOf("|b1", "False", "(2, 1)", le, []byte{1, 0}))
-	if err != nil || !slices.Equal(m.Single, []float32{1, 0}) {
-		t.Errorf("bool: %v (%v)", m, err)
-	}
-	m, err = readNPYFloats(npyOf("<i4", "True", "(2, 2)", le, []int32{1, 2, 3, 4}))
-	if err != nil || !slices.Equal(m.Double, []float64{1, 3, 2, 4}) {
-		t.Errorf("int32: %v (%v)", m, err)
-	}
+	m = oracle.Must(readNPYFloats(npyOf(">f8", "False", fmt.Sprintf("(%d,)", len(long)), binary.BigEndian, long)))(t)
+	oracle.Equal(t, m.Double, long, "float64")
+	m = oracle.Must(readNPYFloats(npyOf("|b1", "False", "(2, 1)", le, []byte{1, 0})))(t)
+	oracle.Equal(t, m.Single, []float32{1, 0}, "bool")
+	m = oracle.Must(readNPYFloats(npyOf("<i4", "True", "(2, 2)", le, []int32{1, 2, 3, 4})))(t)
+	oracle.Equal(t, m.Double, []float64{1, 3, 2, 4}, "int32")
 }
 
 // TestNPYHalf reads every number of 16 bits, and compares with its definition.

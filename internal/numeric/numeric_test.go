@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 func TestRelativeDistance(t *testing.T) {
@@ -29,16 +31,11 @@ func TestRelativeDistance(t *testing.T) {
 }
 
 func TestNorm(t *testing.T) {
-	if got := Norm([]float64{3, -4}); got != 5 {
-		t.Errorf("Norm(3, -4) = %v, want 5", got)
-	}
-	if got := Norm(nil); got != 0 {
-		t.Errorf("Norm() = %v, want 0", got)
-	}
+	oracle.Equal(t, Norm([]float64{3, -4}), 5, "Norm(3, -4)")
+	oracle.Equal(t, Norm(nil), 0, "Norm()")
 }
 
-// TestResize lengthens and shortens a slice: its entries stay, and memory that is long
-// enough is used again.
+// TestResize lengthens and shortens a slice: its entries stay, and memory that is long enough is used again.
 func TestResize(t *testing.T) {
 	s := []float32{1, 2, 3}
 	long := Resize(s, 100)
@@ -48,9 +45,8 @@ func TestResize(t *testing.T) {
 	if short := Resize(long, 2); len(short) != 2 || &short[0] != &long[0] {
 		t.Errorf("shortened to %d entries, want 2 in the same memory", len(short))
 	}
-	if n := testing.AllocsPerRun(10, func() { long = Resize(long[:0], 100) }); n != 0 {
-		t.Errorf("%v allocations for entries that there is room for, want none", n)
-	}
+	oracle.Equal(t, testing.AllocsPerRun(10, func() { long = Resize(long[:0], 100) }), 0,
+		"allocations for entries that there is room for")
 }
 
 var decimal = regexp.MustCompile(`^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$`)
@@ -89,9 +85,7 @@ func TestEigen(t *testing.T) {
 			for j := range n {
 				sum += a[min(i, j)*n+max(i, j)] * v[j*n+k]
 			}
-			if math.Abs(sum-value*v[i*n+k]) > 1e-13 {
-				t.Errorf("(A v)_%d = %v for value %v, want %v", i, sum, value, value*v[i*n+k])
-			}
+			oracle.Near(t, sum, value*v[i*n+k], 1e-13, "(A v)_%d for value %v", i, value)
 		}
 	}
 }
@@ -118,9 +112,7 @@ func TestExp(t *testing.T) {
 // TestLog: denormals, for which math.Log is wrong on amd64.
 func TestLog(t *testing.T) {
 	for _, c := range [][2]float64{{math.SmallestNonzeroFloat64, -744.4400719213812}, {1e-310, -713.8013788281542}, {0x1p-1022, -708.3964185322641}, {1, 0}} {
-		if got := Log(c[0]); !(math.Abs(got-c[1]) <= 2e-13) {
-			t.Errorf("Log(%v) = %v, want %v", c[0], got, c[1])
-		}
+		oracle.Near(t, Log(c[0]), c[1], 2e-13, "Log(%v)", c[0])
 	}
 	if got := Log(0); !math.IsInf(got, -1) {
 		t.Errorf("Log(0) = %v", got)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/internal/option"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 func TestSuggestions(t *testing.T) {
@@ -16,14 +17,8 @@ func TestSuggestions(t *testing.T) {
 		{strings.Repeat("a", 101), "", "", "valid are --accuracy, --iou, --log_loss"}, // no slip
 		{"", "", "", "valid are --accuracy, --iou, --log_loss"},
 	} {
-		if got := option.Nearest(c.name, names); got != c.nearest {
-			t.Errorf("Name(%q) = %q, want %q", c.name, got, c.nearest)
-		}
-		if got := option.Hint(c.name, names); got != c.hint {
-			t.Errorf("Hint(%q) = %q, want %q", c.name, got, c.hint)
-		}
-		if got := option.Suggestion(c.name, names, "--"); got != c.suggestion {
-			t.Errorf("Suggestion(%q) = %q, want %q", c.name, got, c.suggestion)
-		}
+		oracle.Equal(t, option.Nearest(c.name, names), c.nearest, "Name(%q)", c.name)
+		oracle.Equal(t, option.Hint(c.name, names), c.hint, "Hint(%q)", c.name)
+		oracle.Equal(t, option.Suggestion(c.name, names, "--"), c.suggestion, "Suggestion(%q)", c.name)
 	}
 }

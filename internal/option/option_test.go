@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/internal/option"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestWords: a reference is written in the words of who reads it, and what is none stays as it is.
@@ -20,24 +21,16 @@ func TestWords(t *testing.T) {
 		{"{order=random} holds", "--order random holds", `the command's --order = "random" holds`},
 		{`class "{cat}" of {} {"a": 1} {`, `class "{cat}" of {} {"a": 1} {`, `class "{cat}" of {} {"a": 1} {`},
 	} {
-		if got := option.Command(c.text); got != c.command {
-			t.Errorf("%q: the command says %q, want %q", c.text, got, c.command)
-		}
-		if got := option.Go(c.text); got != c.program {
-			t.Errorf("%q: in Go it is %q, want %q", c.text, got, c.program)
-		}
+		oracle.Equal(t, option.Command(c.text), c.command, "%q: the command says", c.text)
+		oracle.Equal(t, option.Go(c.text), c.program, "%q: in Go", c.text)
 	}
 }
 
 // TestLiterals: what a user wrote comes out as it was, however often it is passed on.
 func TestLiterals(t *testing.T) {
 	user := "{l2} {seed=3} {!x} {"
-	if got := option.Command(option.Literal(option.Literal(user))); got != user {
-		t.Errorf("a literal is %q, want %q", got, user)
-	}
-	if got := option.Literals("%s", []any{"{l2}"})[0]; got != "{l2}" {
-		t.Errorf("a message is %q", got)
-	}
+	oracle.Equal(t, option.Command(option.Literal(option.Literal(user))), user, "a literal")
+	oracle.Equal(t, option.Literals("%s", []any{"{l2}"})[0], "{l2}", "a message")
 	path := &fs.PathError{Op: "open", Path: "{seed}", Err: fs.ErrNotExist}
 	for _, err := range []error{
 		option.Errorf("{l2}: %s, %s: %w", "{seed}", option.Text("{seed}"), path),
@@ -48,9 +41,7 @@ func TestLiterals(t *testing.T) {
 		if located := (*option.Error)(nil); errors.As(err, &located) {
 			want = "{l2}:{seed}: --l2"
 		}
-		if got := option.Command(option.References(err)); got != want {
-			t.Errorf("message %q, want %q", got, want)
-		}
+		oracle.Equal(t, option.Command(option.References(err)), want, "message")
 	}
 }
 
@@ -60,9 +51,7 @@ func TestReferences(t *testing.T) {
 	if got := option.References(err); got != "reading: {l2}: file does not exist" || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("references %q", got)
 	}
-	if got := err.Error(); got != "reading: Options.L2: file does not exist" {
-		t.Errorf("in Go it is %q", got)
-	}
+	oracle.Equal(t, err.Error(), "reading: Options.L2: file does not exist", "in Go")
 	if option.Of("dataset.Options.States") != "states" || option.Of("Options.None") != "" {
 		t.Error("fields have no options")
 	}

@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// At is a problem of a file, at a line or place; 0 and "" do not apply. Strings among the arguments are users'
-// texts.
+// At is a problem of a file, at a line or place; 0 and "" do not apply. Strings among the arguments are users' texts.
 func At(file string, line int, place, remedy, format string, arguments ...any) *Error {
 	return &Error{File: file, Line: line, Place: place, Remedy: remedy,
 		Problem: fmt.Sprintf(format, Literals(format, arguments)...)}

@@ -1,3 +1,3 @@
 // Package oracle computes by enumeration of all joint states what the rest of the project computes cleverly. It is for
-// tests only: nothing but tests may import it.
+// tests only, with what these compare by: nothing but tests may import it.
 package oracle

@@ -6,6 +6,7 @@ import "strings"
 type TB interface {
 	Helper()
 	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
 	Fatal(args ...any)
 }
 
@@ -29,9 +30,19 @@ func Must[T any](value T, err error) func(TB) T {
 // WantError fails a test unless there is an error, with all parts in its text.
 func WantError(tb TB, err error, parts ...string) {
 	tb.Helper()
+	if err == nil {
+		tb.Errorf("there is no error, want one with %q", parts)
+		return
+	}
+	Contains(tb, err.Error(), parts...)
+}
+
+// Contains fails a test unless a text has all parts.
+func Contains(tb TB, text string, parts ...string) {
+	tb.Helper()
 	for _, part := range parts {
-		if err == nil || !strings.Contains(err.Error(), part) {
-			tb.Errorf("the error is %v, want one with %q", err, part)
+		if !strings.Contains(text, part) {
+			tb.Errorf("there is no %q in:\n%s", part, text)
 		}
 	}
 }

@@ -1,9 +1,12 @@
 package oracle
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/blockbp/blockbp/graph"
@@ -95,5 +98,47 @@ func TestRandomPairwise(t *testing.T) {
 	again := RandomPairwise(rand.New(rand.NewPCG(1, 2)), g, []int32{2, 3, 1, 4}, 2, 0.5)
 	if !slices.Equal(p.Edge, again.Edge) || !slices.Equal(p.Node, again.Node) {
 		t.Error("the same seed gave another network")
+	}
+}
+
+// recorder keeps what a test would say as it fails.
+type recorder struct{ said string }
+
+func (r *recorder) Helper()                           {}
+func (r *recorder) Errorf(format string, args ...any) { r.said += fmt.Sprintf(format, args...) }
+func (r *recorder) Fatalf(format string, args ...any) { r.Errorf(format, args...) }
+func (r *recorder) Fatal(args ...any)                 { r.said += fmt.Sprint(args...) }
+
+// TestComparisons: what all tests compare by fails where it should, and says what differs.
+func TestComparisons(t *testing.T) {
+	inf, nan, long := math.Inf(1), math.NaN(), slices.Repeat([]int{7}, 200)
+	for _, c := range []struct {
+		compare func(tb TB)
+		want    string // part of what is said; nothing: they are equal
+	}{
+		{func(tb TB) { Equal(tb, 3, 3, "n") }, ""},
+		{func(tb TB) { Equal(tb, 3, 4, "nodes of %s", "a") }, "nodes of a: 3, want 4"},
+		{func(tb TB) { MustEqual(tb, "a", "b", "name") }, `name: "a", want "b"`},
+		{func(tb TB) { Equal(tb, nan, nan, "x") }, "x: NaN, want NaN"},
+		{func(tb TB) { Equal(tb, []int{}, nil, "list") }, ""},
+		{func(tb TB) { Equal(tb, nil, []int{0}, "list") }, "list: [], want [0]"},
+		{func(tb TB) { MustEqual(tb, [][]float64{{1, 2}}, [][]float64{{1, 3}}, "table") }, "table: [[1 2]], want [[1 3]]"},
+		{func(tb TB) { Equal(tb, &mrf.Network{Card: []int{2}}, &mrf.Network{Card: []int{2}}, "place") }, "place: "},
+		{func(tb TB) { Equal[any](tb, []any{1.0}, []any{1}, "type") }, "type: "},
+		{func(tb TB) { Equal(tb, long, append([]int{8}, long[1:]...), "long") }, "(-want +got)"},
+		{func(tb TB) { Near(tb, 1, 1.25, 0.25, "x") }, ""},
+		{func(tb TB) { Near(tb, -inf, -inf, 0, "x") }, ""},
+		{func(tb TB) { Near(tb, nan, 1, inf, "x") }, "x: NaN, want 1, to within +Inf"},
+		{func(tb TB) { MustNear(tb, 1, 1.5, 0.25, "x") }, "x: 1, want 1.5, to within 0.25"},
+		{func(tb TB) { Contains(tb, "one text", "one", "two") }, `there is no "two" in:`},
+		{func(tb TB) { WantError(tb, errors.New("one text"), "text") }, ""},
+		{func(tb TB) { WantError(tb, nil) }, "there is no error"},
+		{func(tb TB) { Fails(1, errors.New("one text"))(tb, "two") }, `there is no "two" in:`},
+		{func(tb TB) { OK(tb, errors.New("one text")) }, "one text"},
+	} {
+		var r recorder
+		if c.compare(&r); (r.said == "") != (c.want == "") || !strings.Contains(r.said, c.want) {
+			t.Errorf("it says %q, want %q", r.said, c.want)
+		}
 	}
 }

@@ -43,9 +43,7 @@ func TestEachPassesPanicsOn(t *testing.T) {
 		if !strings.Contains(text, "a slip") || !strings.Contains(text, "parallel_test.go") {
 			t.Errorf("recovered %q, want the panic with its stack", text)
 		}
-		if running.Load() != 0 {
-			t.Errorf("%d jobs are under way", running.Load())
-		}
+		oracle.Equal(t, running.Load(), 0, "jobs under way")
 	}()
 	_ = parallel.Each(t.Context(), 8, 4, func(i int) {
 		running.Add(1)

@@ -4,6 +4,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestPoolDoesEveryIndexOnce, whatever the numbers of workers and indices.
@@ -53,12 +55,8 @@ func TestPoolPassesPanicsOn(t *testing.T) {
 			p.Run(0, 60)
 			return nil
 		}
-		if r := recovered(); r != "broken" {
-			t.Errorf("worker %d: recovered %v", bad, r)
-		}
-		if n := working.Load(); n != 0 {
-			t.Errorf("worker %d: %d jobs are still under way", bad, n)
-		}
+		oracle.Equal(t, recovered(), "broken", "worker %d: recovered", bad)
+		oracle.Equal(t, working.Load(), 0, "worker %d: jobs still under way", bad)
 		broken = false
 		if r := recovered(); r != nil {
 			t.Errorf("worker %d: the next run panics with %v", bad, r)
@@ -71,9 +69,7 @@ func TestPoolPassesPanicsOn(t *testing.T) {
 func TestPoolDoesNotAllocate(t *testing.T) {
 	for workers := 1; workers <= 4; workers++ {
 		p := NewPool(workers, func(*int, int, int) {})
-		if n := testing.AllocsPerRun(100, func() { p.Run(1, 7) }); n != 0 {
-			t.Errorf("%d workers: %v allocations per run, want 0", workers, n)
-		}
+		oracle.Equal(t, testing.AllocsPerRun(100, func() { p.Run(1, 7) }), 0, "%d workers: allocations per run", workers)
 		p.Close()
 	}
 }

@@ -34,8 +34,7 @@ type growth struct {
 
 	queue []int32 // nodes met by the growing block, in the order of meeting
 	head  int
-	// border are nodes that earlier blocks met, oldest first; all that are still
-	// unassigned are next to a finished block.
+	// border are nodes that earlier blocks met, oldest first; all that are still unassigned are next to a finished block.
 	border     []int32
 	borderHead int
 	firstFree  int32 // nodes below it are assigned

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/blockbp/blockbp/graph"
@@ -31,20 +30,16 @@ func drawGraph(t *rapid.T) *graph.Graph {
 	return oracle.Must(gen.ErdosRenyi(n, p, source(rapid.Uint64().Draw(t, "seed"))))(t)
 }
 
-// fataler is what *testing.T and *rapid.T share.
-type fataler interface{ Fatalf(string, ...any) }
-
 // checkPartition checks everything that Partition and Block promise.
-func checkPartition(t fataler, p *partition.Partition) {
+func checkPartition(t oracle.TB, p *partition.Partition) {
 	checkNodes(t, p)
 	checkEdges(t, p)
 	checkGroups(t, p)
 	checkIncoming(t, p)
 }
 
-// checkNodes: every node is in exactly one block, the one Of names, and a
-// block's nodes ascend.
-func checkNodes(t fataler, p *partition.Partition) {
+// checkNodes: every node is in exactly one block, the one Of names, and a block's nodes ascend.
+func checkNodes(t oracle.TB, p *partition.Partition) {
 	total := 0
 	for b := range p.Blocks {
 		nodes := p.Blocks[b].Nodes
@@ -53,19 +48,14 @@ func checkNodes(t fataler, p *partition.Partition) {
 			t.Fatalf("block %d has the nodes %v, want some, ascending", b, nodes)
 		}
 		for _, s := range nodes {
-			if p.Of[s] != int32(b) {
-				t.Fatalf("block %d lists node %d of block %d", b, s, p.Of[s])
-			}
+			oracle.MustEqual(t, p.Of[s], int32(b), "block of node %d, which block %d lists", s, b)
 		}
 	}
-	if total != p.Graph.NumNodes() {
-		t.Fatalf("blocks list %d nodes, want %d", total, p.Graph.NumNodes())
-	}
+	oracle.MustEqual(t, total, p.Graph.NumNodes(), "nodes that blocks list")
 }
 
-// checkEdges: every edge is once in each block that has one of its ends, and
-// nowhere else.
-func checkEdges(t fataler, p *partition.Partition) {
+// checkEdges: every edge is once in each block that has one of its ends, and nowhere else.
+func checkEdges(t oracle.TB, p *partition.Partition) {
 	times := make([]int, p.Graph.NumEdges())
 	for b := range p.Blocks {
 		for _, e := range p.Blocks[b].Edges {
@@ -74,24 +64,20 @@ func checkEdges(t fataler, p *partition.Partition) {
 				t.Fatalf("block %d lists edge %d, which has no end in it", b, e)
 			}
 		}
-		if edges := slices.Clone(p.Blocks[b].Edges); len(slices.Compact(sorted(edges))) != len(p.Blocks[b].Edges) {
-			t.Fatalf("block %d lists an edge twice: %v", b, p.Blocks[b].Edges)
-		}
+		oracle.MustEqual(t, len(slices.Compact(sorted(slices.Clone(p.Blocks[b].Edges)))), len(p.Blocks[b].Edges),
+			"block %d: different edges of %v", b, p.Blocks[b].Edges)
 	}
 	for e, got := range times {
 		want := 1
 		if p.Of[p.Graph.U(int32(e))] != p.Of[p.Graph.V(int32(e))] {
 			want = 2
 		}
-		if got != want {
-			t.Fatalf("edge %d is in %d blocks, want %d", e, got, want)
-		}
+		oracle.MustEqual(t, got, want, "blocks that have edge %d", e)
 	}
 }
 
-// checkElements: nodes and edges of all blocks are counted once each, though lists of
-// edges may be in two.
-func checkElements(t fataler, p *partition.Partition) {
+// checkElements: nodes and edges of all blocks are counted once each, though lists of edges may be in two.
+func checkElements(t oracle.TB, p *partition.Partition) {
 	nodes, edges := map[int32]bool{}, map[int32]bool{}
 	for b := range p.Blocks {
 		for _, s := range p.Blocks[b].Nodes {
@@ -101,17 +87,14 @@ func checkElements(t fataler, p *partition.Partition) {
 			edges[e] = true
 		}
 	}
-	if got, want := p.Elements(), len(nodes)+len(edges); got != want {
-		t.Fatalf("%d elements, want %d nodes and %d edges", got, len(nodes), len(edges))
-	}
+	oracle.MustEqual(t, p.Elements(), len(nodes)+len(edges), "elements of %d nodes and %d edges", len(nodes), len(edges))
 }
 
 func sorted(x []int32) []int32 { slices.Sort(x); return x }
 
-// checkGroups: the groups of a block are consecutive runs that cover its edges,
-// the inside first and then by ascending other block; a number means the same
-// edges seen from both blocks; all numbers below NumGroups are used.
-func checkGroups(t fataler, p *partition.Partition) {
+// checkGroups: the groups of a block are consecutive runs that cover its edges, the inside first and then by ascending
+// other block; a number means the same edges seen from both blocks; all numbers below NumGroups are used.
+func checkGroups(t oracle.TB, p *partition.Partition) {
 	type pair struct{ a, b int32 }
 	edgesOf, pairOf := map[int32][]int32{}, map[int32]pair{}
 	for b := range int32(len(p.Blocks)) {
@@ -134,9 +117,7 @@ func checkGroups(t fataler, p *partition.Partition) {
 				previous = other
 			}
 			for _, e := range edges {
-				if otherBlock(p, b, e) != other {
-					t.Fatalf("edge %d of block %d is in the group of block %d", e, b, other)
-				}
+				oracle.MustEqual(t, otherBlock(p, b, e), other, "edge %d of block %d: block of the group", e, b)
 			}
 			key := pair{min(b, other), max(b, other)}
 			if known, ok := pairOf[group.ID]; ok && (known != key || !slices.Equal(edgesOf[group.ID], edges)) {
@@ -144,9 +125,7 @@ func checkGroups(t fataler, p *partition.Partition) {
 			}
 			pairOf[group.ID], edgesOf[group.ID] = key, edges
 		}
-		if int(lo) != len(block.Edges) {
-			t.Fatalf("groups of block %d end at %d, want %d", b, lo, len(block.Edges))
-		}
+		oracle.MustEqual(t, int(lo), len(block.Edges), "groups of block %d end at", b)
 	}
 	for id := range int32(p.NumGroups) {
 		if _, ok := pairOf[id]; !ok {
@@ -156,9 +135,7 @@ func checkGroups(t fataler, p *partition.Partition) {
 			t.Fatalf("group %d is %v after %v", id, b, a)
 		}
 	}
-	if len(pairOf) != p.NumGroups {
-		t.Fatalf("%d groups, want %d", len(pairOf), p.NumGroups)
-	}
+	oracle.MustEqual(t, len(pairOf), p.NumGroups, "groups")
 }
 
 // otherBlock returns the block at the other end of an edge of block b.
@@ -166,9 +143,8 @@ func otherBlock(p *partition.Partition, b, e int32) int32 {
 	return p.Of[p.Graph.U(e)] + p.Of[p.Graph.V(e)] - b
 }
 
-// checkIncoming: In lists the incoming directed edges of the nodes, and InEdge
-// their places in Edges.
-func checkIncoming(t fataler, p *partition.Partition) {
+// checkIncoming: In lists the incoming directed edges of the nodes, and InEdge their places in Edges.
+func checkIncoming(t oracle.TB, p *partition.Partition) {
 	checkRuns(t, p, true)
 	for b := range p.Blocks {
 		block := &p.Blocks[b]
@@ -177,27 +153,21 @@ func checkIncoming(t fataler, p *partition.Partition) {
 		}
 		for i, at := range block.Order {
 			s := block.Nodes[at]
-			if in := block.In[block.InStart[i]:block.InStart[i+1]]; !slices.Equal(in, p.Graph.Incoming(s)) {
-				t.Fatalf("block %d, node %d: incoming %v, want %v", b, s, in, p.Graph.Incoming(s))
-			}
+			oracle.MustEqual(t, block.In[block.InStart[i]:block.InStart[i+1]], p.Graph.Incoming(s),
+				"block %d, node %d: incoming", b, s)
 		}
 		for i, d := range block.In {
-			if block.InSource[i] != p.Graph.Source(d) {
-				t.Fatalf("block %d: the source of directed edge %d is said to be %d", b, d, block.InSource[i])
-			}
-			if block.Edges[block.InEdge[i]] != d>>1 {
-				t.Fatalf("block %d: directed edge %d is said to be edge %d", b, d, block.Edges[block.InEdge[i]])
-			}
+			oracle.MustEqual(t, block.InSource[i], p.Graph.Source(d),
+				"block %d: the source of directed edge %d is said to be", b, d)
+			oracle.MustEqual(t, block.Edges[block.InEdge[i]], d>>1, "block %d: directed edge %d is said to be edge", b, d)
 		}
 		checkOutgoing(t, p, b)
-		if want := len(block.Nodes) + len(block.In); block.Work() != want {
-			t.Fatalf("block %d: work %d, want %d", b, block.Work(), want)
-		}
+		oracle.MustEqual(t, block.Work(), len(block.Nodes)+len(block.In), "block %d: work", b)
 	}
 }
 
 // checkOutgoing: in the order of visits, every directed edge from a node of the block to one that another block has.
-func checkOutgoing(t fataler, p *partition.Partition, b int) {
+func checkOutgoing(t oracle.TB, p *partition.Partition, b int) {
 	block := &p.Blocks[b]
 	var want []int32
 	for _, at := range block.Order {
@@ -207,9 +177,7 @@ func checkOutgoing(t fataler, p *partition.Partition, b int) {
 			}
 		}
 	}
-	if !slices.Equal(block.Out, want) {
-		t.Fatalf("block %d: directed edges out %v, want %v", b, block.Out, want)
-	}
+	oracle.MustEqual(t, block.Out, want, "block %d: directed edges out", b)
 	for i, d := range block.Out {
 		if block.OutSource[i] != p.Graph.Source(d) || block.Edges[block.OutEdge[i]] != d>>1 {
 			e := block.Edges[block.OutEdge[i]]
@@ -220,7 +188,7 @@ func checkOutgoing(t fataler, p *partition.Partition, b int) {
 
 // checkRuns: the order has every node once, in runs without neighbours, and visits
 // neighbours in the order of Nodes if that is asked for.
-func checkRuns(t fataler, p *partition.Partition, inOrder bool) {
+func checkRuns(t oracle.TB, p *partition.Partition, inOrder bool) {
 	for b := range p.Blocks {
 		block := &p.Blocks[b]
 		last := len(block.Runs) - 1
@@ -236,9 +204,7 @@ func checkRuns(t fataler, p *partition.Partition, inOrder bool) {
 				runOf[block.Nodes[at]], place[block.Nodes[at]] = r, int(at)
 			}
 		}
-		if len(runOf) != len(block.Nodes) {
-			t.Fatalf("block %d: the order has %d of %d nodes", b, len(runOf), len(block.Nodes))
-		}
+		oracle.MustEqual(t, len(runOf), len(block.Nodes), "block %d: nodes in the order", b)
 		for s, r := range runOf {
 			for _, d := range p.Graph.Incoming(s) {
 				if other, ok := runOf[p.Graph.Source(d)]; ok && (other == r || inOrder &&
@@ -284,7 +250,7 @@ func TestFromAssignment(t *testing.T) {
 }
 
 // checkCut counts again what CutEdges derives from the blocks.
-func checkCut(t fataler, p *partition.Partition) {
+func checkCut(t oracle.TB, p *partition.Partition) {
 	cut := 0
 	for e := range int32(p.Graph.NumEdges()) {
 		if p.Of[p.Graph.U(e)] != p.Of[p.Graph.V(e)] {
@@ -319,9 +285,7 @@ func TestTilesAreEvenRectangles(t *testing.T) {
 		tileRows := rapid.IntRange(1, rows).Draw(t, "tile rows")
 		tileCols := rapid.IntRange(1, cols).Draw(t, "tile columns")
 		of := partition.Tiles(rows, cols, tileRows, tileCols)
-		if len(of) != rows*cols {
-			t.Fatalf("%d nodes", len(of))
-		}
+		oracle.MustEqual(t, len(of), rows*cols, "nodes")
 		heights, widths := make([]int, tileRows), make([]int, tileCols)
 		for r := range rows {
 			heights[int(of[r*cols])/tileCols]++
@@ -334,17 +298,13 @@ func TestTilesAreEvenRectangles(t *testing.T) {
 		}
 		for s, b := range of {
 			row, col := of[s/cols*cols]/int32(tileCols), of[s%cols]%int32(tileCols)
-			if b != row*int32(tileCols)+col {
-				t.Fatalf("node %d is in tile %d, want row %d, column %d", s, b, row, col)
-			}
+			oracle.MustEqual(t, b, row*int32(tileCols)+col, "tile of node %d, in row %d, column %d", s, row, col)
 		}
 	})
 }
 
 func TestRanges(t *testing.T) {
-	if diff := cmp.Diff([]int32{0, 0, 1, 1, 2, 2, 2}, partition.Ranges(7, 3)); diff != "" {
-		t.Error(diff)
-	}
+	oracle.Equal(t, partition.Ranges(7, 3), []int32{0, 0, 1, 1, 2, 2, 2}, "ranges of seven")
 	if of := partition.Ranges(0, 1); len(of) != 0 {
 		t.Errorf("no nodes: %v", of)
 	}
@@ -357,9 +317,7 @@ func TestBreadthFirstFillsEveryBlock(t *testing.T) {
 		of := partition.BreadthFirst(g, blocks)
 		p := oracle.Must(partition.FromAssignment(g, of, blocks))(t)
 		checkPartition(t, p)
-		if again := partition.BreadthFirst(g, blocks); !slices.Equal(of, again) {
-			t.Fatalf("two calls differ: %v, %v", of, again)
-		}
+		oracle.MustEqual(t, of, partition.BreadthFirst(g, blocks), "two calls differ")
 	})
 }
 
@@ -417,9 +375,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestFromAssignmentAllocations: the lists of all blocks lie one behind the other,
-// so that a thousand blocks are not thousands of little slices: one of groups each,
-// and scratch that grows by doubling.
+// TestFromAssignmentAllocations: the lists of all blocks lie one behind the other, so that a thousand blocks are not
+// thousands of little slices: one of groups each, and scratch that grows by doubling.
 func TestFromAssignmentAllocations(t *testing.T) {
 	g := must(gen.BarabasiAlbert(4000, 2, source(3)))
 	const shared = 48

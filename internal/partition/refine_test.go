@@ -11,8 +11,7 @@ import (
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
-// TestRefine: no block gets empty, none grows beyond the limit, and the same assignment gives
-// the same one again.
+// TestRefine: no block gets empty, none grows beyond the limit, and the same assignment gives the same one again.
 func TestRefine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 60).Draw(t, "nodes")
@@ -25,9 +24,7 @@ func TestRefine(t *testing.T) {
 		after, again := slices.Clone(before), slices.Clone(before)
 		refine(g, after, blocks)
 		refine(g, again, blocks)
-		if !slices.Equal(after, again) {
-			t.Fatalf("two calls differ: %v, %v", after, again)
-		}
+		oracle.MustEqual(t, after, again, "two calls differ")
 		limit := int(mostWork * float64(n+2*g.NumEdges()) / float64(blocks))
 		was, is := make([]int, blocks), make([]int, blocks)
 		for s := range before {

@@ -10,9 +10,8 @@ import (
 	"github.com/blockbp/blockbp/internal/partition"
 )
 
-// TestRestrict: what is kept are the chosen nodes and the edges with one of them
-// among their ends, in the same blocks, groups and order as before; the original
-// does not change.
+// TestRestrict: what is kept are the chosen nodes and the edges with one of them among their ends, in the same blocks,
+// groups and order as before; the original does not change.
 func TestRestrict(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawGraph(t)
@@ -48,9 +47,7 @@ func TestRestrict(t *testing.T) {
 				}
 				lo = got.Hi
 			}
-			if int(lo) != len(block.Edges) {
-				t.Fatalf("block %d has %d edges, %d of them in groups", b, len(block.Edges), lo)
-			}
+			oracle.MustEqual(t, int(lo), len(block.Edges), "block %d: edges in groups, of all", b)
 		}
 	})
 }

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -31,13 +30,9 @@ func TestLine(t *testing.T) {
 		"\ufffd":              "\ufffd",
 		`as it is: \x1b`:      `as it is: \x1b`,
 	} {
-		if got := printable.Line(text); got != want {
-			t.Errorf("Line(%q) = %s, want %s", text, got, want)
-		}
+		oracle.Equal(t, printable.Line(text), want, "Line(%q)", text)
 	}
-	if got, want := printable.Text("a\tb\n\x1bc\r\n"), "a\tb\n\\x1bc\\r\n"; got != want {
-		t.Errorf("Text gives %q, want %q", got, want)
-	}
+	oracle.Equal(t, printable.Text("a\tb\n\x1bc\r\n"), "a\tb\n\\x1bc\\r\n", "Text gives")
 	var b bytes.Buffer
 	if n, err := (printable.Writer{To: &b}).Write([]byte("x\x1b\n")); n != 3 || err != nil || b.String() != "x\\x1b\n" {
 		t.Errorf("%d bytes, %v: %q", n, err, &b)
@@ -55,14 +50,10 @@ func FuzzPrintable(f *testing.F) {
 		if !utf8.ValidString(line) || strings.ContainsFunc(line, func(r rune) bool { return unicode.Is(unicode.C, r) || unicode.Is(unicode.Z, r) && r != ' ' }) {
 			t.Fatalf("Line(%q) = %q", text, line)
 		}
-		if printable.Line(line) != line {
-			t.Fatalf("Line(%q) = %q, which it escapes again", text, line)
-		}
+		oracle.MustEqual(t, printable.Line(line), line, "Line(%q), escaped again", text)
 		before := oracle.Must(json.Marshal(text))(t)
 		after := oracle.Must(printable.Encode(text, ""))(t)
-		if line := printable.Line(string(after)); line != string(after) {
-			t.Fatalf("JSON of %q is %q", text, after)
-		}
+		oracle.MustEqual(t, printable.Line(string(after)), string(after), "JSON of %q", text)
 		var was, is string
 		if json.Unmarshal(before, &was) != nil || json.Unmarshal(after, &is) != nil || was != is {
 			t.Fatalf("JSON of %q is %q, which means %q", text, after, is)
@@ -88,7 +79,5 @@ func TestOneEncoder(t *testing.T) {
 		return err
 	}))
 	want := []string{"dataset/manifest.go", "internal/printable/encode.go", "internal/safetensors/write.go"}
-	if !slices.Equal(found, want) {
-		t.Errorf("JSON is encoded in %v, want %v alone: use printable.Encode", found, want)
-	}
+	oracle.Equal(t, found, want, "JSON is encoded here; use printable.Encode")
 }

@@ -23,9 +23,7 @@ func svgOf(t *testing.T, f Figure) string {
 	t.Helper()
 	var first, second bytes.Buffer
 	oracle.OK(t, errors.Join(f.SVG(&first), f.SVG(&second)))
-	if !bytes.Equal(first.Bytes(), second.Bytes()) {
-		t.Error("two drawings differ")
-	}
+	oracle.Equal(t, first.Bytes(), second.Bytes(), "a second drawing")
 	text := first.String()
 	if err := xml.Unmarshal(first.Bytes(), new(struct{})); err != nil || !strings.HasSuffix(text, "</svg>\n") {
 		t.Fatalf("not XML: %v", err)
@@ -56,11 +54,8 @@ func convergence() Curves {
 func TestCurves(t *testing.T) {
 	f := convergence()
 	text := svgOf(t, f)
-	for _, want := range []string{"BBPL", "inner-dual", "full BP", "time in seconds", "1e-06", "<title>Distance &lt;to&gt;", "Arial", `stroke-linejoin="round"`} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the figure lacks %q", want)
-		}
-	}
+	oracle.Contains(t, text, "BBPL", "inner-dual", "full BP", "time in seconds", "1e-06", "<title>Distance &lt;to&gt;",
+		"Arial", `stroke-linejoin="round"`)
 	f.Height = 300
 	if text := svgOf(t, f); !strings.Contains(text, `width="380pt" height="300pt"`) {
 		t.Errorf("the high figure begins with %.200s", text)
@@ -170,9 +165,7 @@ func TestTicks(t *testing.T) {
 		for _, tick := range a.ticks(c.count) {
 			all = append(all, tick.label)
 		}
-		if got := strings.Join(all, " "); got != c.want {
-			t.Errorf("%d from %g to %g: %s, want %s", c.count, c.low, c.high, got, c.want)
-		}
+		oracle.Equal(t, strings.Join(all, " "), c.want, "%d from %g to %g", c.count, c.low, c.high)
 	}
 }
 
@@ -184,11 +177,8 @@ func TestElement(t *testing.T) {
 	if err != nil || !strings.HasPrefix(text, "<svg ") {
 		t.Fatalf("%v: %.80s", err, text)
 	}
-	for _, want := range []string{"var(--text)", "var(--quiet)", "var(--axis)", "fill:var(--grid)", "stroke:var(--one)", "stroke:var(--three)", ">12k<", "Distance &lt;to&gt;"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the figure lacks %q", want)
-		}
-	}
+	oracle.Contains(t, text, "var(--text)", "var(--quiet)", "var(--axis)", "fill:var(--grid)", "stroke:var(--one)",
+		"stroke:var(--three)", ">12k<", "Distance &lt;to&gt;")
 	if other := regexp.MustCompile("#[0-9A-Fa-f]{6}").FindString(text); other != "" {
 		t.Errorf("the colour %s is not the page's", other)
 	}

@@ -52,12 +52,8 @@ func TestPanel(t *testing.T) {
 		t.Errorf("%d pictures are %s wide", len(tiles), width)
 	}
 	text := svgOf(t, p)
-	for _, want := range append([]string{"not given", "unknown", "first", hex(unknownColor), `fill:#767676`},
-		classNames...) {
-		if !strings.Contains(text, want) {
-			t.Errorf("the panel does not show %s", want)
-		}
-	}
+	oracle.Contains(t, text, append([]string{"not given", "unknown", "first", hex(unknownColor), `fill:#767676`},
+		classNames...)...)
 	palette := ClassPalette(len(classNames))
 	for i, label := range p.Rows[0].labels(0) {
 		want := unknownColor
@@ -82,9 +78,7 @@ func TestPanelScales(t *testing.T) {
 	row := PanelRow{Photo: image.NewGray(image.Rect(0, 0, w, h)), Labels: []PixelLabels{{"truth", labels}}, W: w, H: h}
 	tiles, _ := tilesOf(t, Panel{Names: classNames, Rows: []PanelRow{row}})
 	for _, tile := range tiles {
-		if size := tile.Bounds().Size(); size != image.Pt(280, 140) {
-			t.Errorf("a picture is %v", size)
-		}
+		oracle.Equal(t, tile.Bounds().Size(), image.Pt(280, 140), "size of a picture")
 	}
 }
 
@@ -132,9 +126,7 @@ func TestPanelErrors(t *testing.T) {
 
 func TestClassPalette(t *testing.T) {
 	all := ClassPalette(MaxClasses)
-	if len(all) != MaxClasses {
-		t.Fatalf("%d colours", len(all))
-	}
+	oracle.MustEqual(t, len(all), MaxClasses, "colours")
 	seen := map[color.RGBA]bool{unknownColor: true}
 	for k, c := range all {
 		if seen[c] || c.A != 0xff {
@@ -144,13 +136,9 @@ func TestClassPalette(t *testing.T) {
 	}
 	for _, n := range []int{0, 1, 8, 9, 21} {
 		got := ClassPalette(n)
-		if len(got) != n {
-			t.Errorf("%d colours for %d", len(got), n)
-		}
+		oracle.Equal(t, len(got), n, "how many colours")
 		for k := range got {
-			if got[k] != all[k] {
-				t.Errorf("colour %d depends on n", k)
-			}
+			oracle.Equal(t, got[k], all[k], "colour %d of more", k)
 		}
 	}
 	const apart = 0.09 // in Oklab, where 0.02 is just noticeable
@@ -193,28 +181,21 @@ func TestLabelImage(t *testing.T) {
 		if label < 0 {
 			label = unknownIndex
 		}
-		if int32(back.Pix[i]) != label {
-			t.Errorf("pixel %d is %d, want %d", i, back.Pix[i], label)
-		}
+		oracle.Equal(t, int32(back.Pix[i]), label, "pixel %d", i)
 	}
 	for _, bad := range [][]int32{{0, 1}, {0, 1, 2, 3, 4, 21}, {0, 1, 2, 3, 4, -2}} {
 		if _, err := LabelImage(bad, 3, 2, ClassPalette(21)); err == nil {
 			t.Errorf("%v was drawn", bad)
 		}
 	}
-	if _, err := LabelImage(labels, 3, 2, ClassPalette(MaxClasses+1)); err == nil {
-		t.Error("too many classes were drawn")
-	}
+	oracle.Fails(LabelImage(labels, 3, 2, ClassPalette(MaxClasses+1)))(t, "256 classes, at most 255 can be drawn")
 }
 
 // TestPaletteOf: classes that are called by a colour have it, if all are.
 func TestPaletteOf(t *testing.T) {
-	if got, want := paletteOf([]string{"#000000", "#0aff10"}), []color.RGBA{{A: 255}, {R: 10, G: 255, B: 16, A: 255}}; !slices.Equal(got, want) {
-		t.Errorf("colours are %v, want %v", got, want)
-	}
+	oracle.Equal(t, paletteOf([]string{"#000000", "#0aff10"}), []color.RGBA{{A: 255}, {R: 10, G: 255, B: 16, A: 255}},
+		"colours")
 	for _, names := range [][]string{{"#000000", "tree"}, {"#000000", "#00000g"}, {"#000000", "#0000000"}, {"0", "255"}} {
-		if got := paletteOf(names); !slices.Equal(got, ClassPalette(2)) {
-			t.Errorf("%q have the colours %v", names, got)
-		}
+		oracle.Equal(t, paletteOf(names), ClassPalette(2), "%q have the colours", names)
 	}
 }

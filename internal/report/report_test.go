@@ -45,28 +45,22 @@ func write(t *testing.T, r *Report) string {
 	t.Helper()
 	var first, second bytes.Buffer
 	oracle.OK(t, errors.Join(r.Write(&first), r.Write(&second)))
-	if first.String() != second.String() {
-		t.Error("two pages differ")
-	}
+	oracle.Equal(t, first.String(), second.String(), "a second page")
 	return first.String()
 }
 
 func TestReport(t *testing.T) {
 	page := write(t, testReport(t))
-	for _, want := range []string{
-		"Run &lt;1&gt; &amp; &#34;more&#34;", "&lt;script&gt;", `<h2 id="section-2">Second</h2>`, `<a href="#section-2">Second</a>`,
-		`class="callout ok"`, `class="callout error"`, `class="callout warn"`, `<th scope="col" class="number">IoU</th>`,
-		`<td class="number">0.91</td>`, "<td>&lt;tree&gt;</td>", "<figcaption>Figure 1 &lt;caption&gt;</figcaption>",
-		"<details><summary>More &lt;of it&gt;</summary>\n<pre><code>blockbp train &#39;a b&#39;</code></pre>\n</details>", "prefers-color-scheme: dark",
+	oracle.Contains(t, page, "Run &lt;1&gt; &amp; &#34;more&#34;", "&lt;script&gt;", `<h2 id="section-2">Second</h2>`,
+		`<a href="#section-2">Second</a>`, `class="callout ok"`, `class="callout error"`, `class="callout warn"`,
+		`<th scope="col" class="number">IoU</th>`, `<td class="number">0.91</td>`, "<td>&lt;tree&gt;</td>",
+		"<figcaption>Figure 1 &lt;caption&gt;</figcaption>", "prefers-color-scheme: dark",
+		"<details><summary>More &lt;of it&gt;</summary>\n<pre><code>blockbp train &#39;a b&#39;</code></pre>\n</details>",
 		"<figcaption>Panel &lt;caption&gt;</figcaption>", "data:image/png;base64,", "<title>Distance</title>",
-		"&lt;b&gt;BBPL", "stroke:var(--one)",
-		`<td class="number share" style="--share:97.50">97.50 %</td>`, `<td class="much" style="--share:75.00">75.0</td>`, `<td style="--share:25.00">25.0</td>`, "<td style=\"\">–</td>",
-		`<th scope="col"><span>&lt;out&gt;</span></th>`, "Panel &lt;caption&gt;", "<title>Run &lt;1&gt; &amp; &#34;more&#34; · a subtitle</title>", "width=device-width", "@media print",
-	} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the page lacks %q", want)
-		}
-	}
+		"&lt;b&gt;BBPL", "stroke:var(--one)", `<td class="number share" style="--share:97.50">97.50 %</td>`,
+		`<td class="much" style="--share:75.00">75.0</td>`, `<td style="--share:25.00">25.0</td>`, "<td style=\"\">–</td>",
+		`<th scope="col"><span>&lt;out&gt;</span></th>`, "Panel &lt;caption&gt;", "width=device-width", "@media print",
+		"<title>Run &lt;1&gt; &amp; &#34;more&#34; · a subtitle</title>")
 	for _, bad := range []string{"http:", "https:", "//", "<script", "<link", "@import", "url("} {
 		at := strings.Index(withoutData(page), bad)
 		if at >= 0 {
@@ -99,9 +93,7 @@ func TestReportIsWellFormed(t *testing.T) {
 			depth--
 		}
 	}
-	if depth != 0 {
-		t.Errorf("%d elements are not closed", depth)
-	}
+	oracle.Equal(t, depth, 0, "elements that are not closed")
 }
 
 func TestEmptyReport(t *testing.T) {
@@ -120,11 +112,7 @@ func TestReportErrors(t *testing.T) {
 	if err == nil || page.Len() > 0 {
 		t.Fatalf("a broken report was written: %v", err)
 	}
-	for _, want := range []string{"the curves", "the pictures"} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("%v does not mention %s", err, want)
-		}
-	}
+	oracle.WantError(t, err, "the curves", "the pictures")
 }
 
 func TestTable(t *testing.T) {

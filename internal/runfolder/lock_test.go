@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -23,11 +22,7 @@ func wantInUse(t *testing.T, err error, parts ...string) {
 		t.Errorf("the error is %v, want that the folder is in use", err)
 		return
 	}
-	for _, part := range parts {
-		if !strings.Contains(err.Error(), part) {
-			t.Errorf("message %q does not mention %q", err, part)
-		}
-	}
+	oracle.WantError(t, err, parts...)
 }
 
 func TestLock(t *testing.T) {
@@ -53,8 +48,7 @@ func TestLock(t *testing.T) {
 	onlyFile(t, dir, "a.json")
 }
 
-// TestLockRemovesEmpty: a run that ends before it wrote anything leaves things as they
-// were.
+// TestLockRemovesEmpty: a run that ends before it wrote anything leaves things as they were.
 func TestLockRemovesEmpty(t *testing.T) {
 	parent := t.TempDir()
 	there, fresh := filepath.Join(parent, "there"), filepath.Join(parent, "fresh")
@@ -81,8 +75,7 @@ func TestLockOfTheDead(t *testing.T) {
 	}
 }
 
-// TestLockOfAnother: who holds a folder is named; where that cannot be read, it is held
-// all the same.
+// TestLockOfAnother: who holds a folder is named; where that cannot be read, it is held all the same.
 func TestLockOfAnother(t *testing.T) {
 	dir := t.TempDir()
 	run := mustCreate(t, dir)
@@ -97,9 +90,8 @@ func TestLockOfAnother(t *testing.T) {
 	}
 }
 
-// TestLockIsOfOne: of many that make, keep and remove the same folder at a time, one has
-// it at any moment, and in the end it is free. How often each is refused is up to the
-// scheduler: they go on until the folder was taken often enough.
+// TestLockIsOfOne: of many that make, keep and remove the same folder at a time, one has it at any moment, and in the
+// end it is free. How often each is refused is up to the scheduler: they go on until the folder was taken often enough.
 func TestLockIsOfOne(t *testing.T) {
 	const often = 100
 	dir := filepath.Join(t.TempDir(), "run")
@@ -118,9 +110,7 @@ func TestLockIsOfOne(t *testing.T) {
 					return
 				}
 				taken.Add(1)
-				if n := inside.Add(1); n != 1 {
-					t.Errorf("%d have the folder", n)
-				}
+				oracle.Equal(t, inside.Add(1), 1, "how many have the folder")
 				inside.Add(-1)
 				if err := run.Close(); err != nil {
 					t.Error(err)

@@ -58,9 +58,7 @@ func appending(t *testing.T, path string, last int) *MetricsWriter {
 func checkMetrics(t *testing.T, path string, want ...Metric) {
 	t.Helper()
 	got := oracle.Must(ReadMetrics(path))(t)
-	if len(got) != len(want) {
-		t.Fatalf("%d records, want %d", len(got), len(want))
-	}
+	oracle.MustEqual(t, len(got), len(want), "records")
 	for i := range want {
 		if !equalMetrics(got[i], want[i]) {
 			t.Errorf("record %d is %+v, want %+v", i, got[i], want[i])
@@ -101,9 +99,7 @@ func TestMetricsText(t *testing.T) {
 	}
 	full := oracle.Must(json.Marshal(fullMetric(1)))(t)
 	for _, name := range []string{"iter", "pass", "wall_s", "block", "objective", "grad_norm", "theta_dist", "step", "bp_sweeps", "bp_residual", "eval.test.accuracy"} {
-		if !strings.Contains(string(full), `"`+name+`":`) {
-			t.Errorf("%s does not name %s", full, name)
-		}
+		oracle.Contains(t, string(full), `"`+name+`":`)
 	}
 }
 
@@ -145,9 +141,7 @@ func TestReadMetricsErrors(t *testing.T) {
 		if !errors.As(err, &bad) || bad.Line != 3 || !strings.HasPrefix(err.Error(), path+":3: ") || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want line 3 and %q", c.line, err, c.want)
 		}
-		if len(got) != 1 {
-			t.Errorf("%s: %d records before the error", c.line, len(got))
-		}
+		oracle.Equal(t, len(got), 1, "%s: records before the error", c.line)
 	}
 	if _, err := ReadMetrics(filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("missing file: %v", err)
@@ -193,9 +187,7 @@ func TestTruncateAfterBadLine(t *testing.T) {
 func TestMetricsWriterRefuses(t *testing.T) {
 	run := newRun(t)
 	w := oracle.Must(run.Metrics(-1))(t)
-	if err := w.Write(Metric{Iter: -1}); err == nil {
-		t.Error("a negative iteration was written")
-	}
+	oracle.WantError(t, w.Write(Metric{Iter: -1}), "the record has no iter, want a whole number, at least 0")
 	oracle.OK(t, errors.Join(w.Write(NewMetric(0)), w.Close(), w.Close()))
 	if err := w.Write(NewMetric(1)); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("Write after Close: %v", err)
@@ -281,17 +273,14 @@ func TestFollow(t *testing.T) {
 	} {
 		oracle.OK(t, step.do())
 		got, wrong := followed(t, f)
-		if !slices.Equal(got, step.want) {
-			t.Errorf("step %d: got %v, want %v", i, got, step.want)
-		}
+		oracle.Equal(t, got, step.want, "step %d", i)
 		if (wrong == nil) != (step.wrong == "") || wrong != nil && !strings.Contains(wrong.Error(), path+step.wrong) {
 			t.Errorf("step %d: the error is %v, want %q", i, wrong, step.wrong)
 		}
 	}
 }
 
-// TestMetricsReachTheFile: a slow run's records can be followed before its next
-// checkpoint.
+// TestMetricsReachTheFile: a slow run's records can be followed before its next checkpoint.
 func TestMetricsReachTheFile(t *testing.T) {
 	path := writeMetrics(t)
 	w := appending(t, path, math.MaxInt)
@@ -318,8 +307,7 @@ func TestLongLine(t *testing.T) {
 		oracle.OK(t, fileio.Write(path, func(w io.Writer) error { _, err := io.WriteString(w, line+line); return err }))
 		_, err := ReadMetrics(path)
 		var wrong *LineError
-		if got := errors.As(err, &wrong) && wrong.Line == 1 && errors.Is(err, errLongLine); got != want {
-			t.Errorf("%d bytes: %v, want a refusal: %v", size, err, want)
-		}
+		oracle.Equal(t, errors.As(err, &wrong) && wrong.Line == 1 && errors.Is(err, errLongLine), want,
+			"%d bytes: %v is a refusal", size, err)
 	}
 }

@@ -31,8 +31,7 @@ func mustCreate(t *testing.T, dir string) *Run {
 	return run
 }
 
-// onlyFile fails unless the folder holds just one file of that name: no temporary
-// file was left behind.
+// onlyFile fails unless the folder holds just one file of that name: no temporary file was left behind.
 func onlyFile(t *testing.T, dir, name string) {
 	t.Helper()
 	entries := oracle.Must(os.ReadDir(dir))(t)
@@ -54,11 +53,7 @@ func TestCreate(t *testing.T) {
 	if !errors.As(err, &notEmpty) || notEmpty.Holds != "config.json" || notEmpty.Dir != dir {
 		t.Fatalf("Create of a full folder: %v", err)
 	}
-	for _, want := range []string{dir, "config.json", "another folder", "resume"} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("message %q does not mention %q", err, want)
-		}
-	}
+	oracle.WantError(t, err, dir, "config.json", "another folder", "resume")
 	if run, err := Open(dir); err != nil || run.Dir() != dir {
 		t.Errorf("Open: %v", err)
 	}
@@ -113,10 +108,8 @@ func TestWriteFile(t *testing.T) {
 	if !errors.Is(err, broken) || !strings.Contains(err.Error(), run.Path("plots/a.svg")) {
 		t.Errorf("failing fill: %v", err)
 	}
-	got, err := os.ReadFile(run.Path("plots/a.svg"))
-	if err != nil || string(got) != "new" {
-		t.Errorf("file holds %q, %v", got, err)
-	}
+	got := oracle.Must(os.ReadFile(run.Path("plots/a.svg")))(t)
+	oracle.Equal(t, string(got), "new", "file")
 	onlyFile(t, run.Path("plots"), "a.svg")
 	for _, name := range []string{"../outside", "/outside", ""} {
 		if err := run.WriteFile(name, func(io.Writer) error { return nil }); err == nil {
@@ -156,9 +149,7 @@ func TestWriteJSON(t *testing.T) {
 	oracle.OK(t, run.WriteJSON("result.json", in))
 	text := oracle.Must(os.ReadFile(run.Path("result.json")))(t)
 	want := "{\n  \"Value\": null,\n  \"Bound\": null,\n  \"Best\": 1e-300,\n  \"Name\": \"a<b\"\n}\n"
-	if string(text) != want {
-		t.Errorf("got %s want %s", text, want)
-	}
+	oracle.Equal(t, string(text), want, "the file")
 	var out result
 	oracle.OK(t, json.Unmarshal(text, &out))
 	if !math.IsNaN(float64(out.Value)) || !math.IsNaN(float64(out.Bound)) || out.Best != in.Best {
@@ -173,14 +164,10 @@ func TestCreateFree(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "run")
 	for _, want := range []string{name, name + "-2", name + "-3"} {
 		run := oracle.Must(CreateFree(name))(t)
-		if run.Dir() != want {
-			t.Errorf("the folder is %s, want %s", run.Dir(), want)
-		}
+		oracle.Equal(t, run.Dir(), want, "the folder")
 		oracle.OK(t, run.WriteJSON("a.json", 1))
 	}
-	if _, err := CreateFree(filepath.Join(name, "a.json", "run")); err == nil {
-		t.Error("a folder was made below a file")
-	}
+	oracle.Fails(CreateFree(filepath.Join(name, "a.json", "run")))(t, "making run folder", "a.json")
 	// Of those that start in the same second each has its own, and none leaves an empty one.
 	parent := t.TempDir()
 	var work sync.WaitGroup

@@ -44,9 +44,7 @@ func TestCodec(t *testing.T) {
 	for _, a := range arrays {
 		names += a.Name + " "
 	}
-	if names != "kept.vector kept.lines.0 kept.lines.1 kept.pairs.0 kept.pairs.1 " {
-		t.Error(names)
-	}
+	oracle.Equal(t, names, "kept.vector kept.lines.0 kept.lines.1 kept.pairs.0 kept.pairs.1 ", "names")
 	var text Values
 	saved, err := json.Marshal(v)
 	oracle.OK(t, errors.Join(err, json.Unmarshal(saved, &text)))

@@ -14,8 +14,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
@@ -52,9 +50,7 @@ func TestRoundTrip(t *testing.T) {
 	oracle.OK(t, WriteFile(path, metadata, tensors))
 	slices.Reverse(tensors)
 	raw := oracle.Must(os.ReadFile(path))(t)
-	if !bytes.Equal(raw, write(t, maps.Clone(metadata), tensors...)) {
-		t.Error("another order of tensors gives other bytes")
-	}
+	oracle.Equal(t, raw, write(t, maps.Clone(metadata), tensors...), "bytes of another order of tensors")
 	if n := binary.LittleEndian.Uint64(raw); n%8 != 0 {
 		t.Errorf("header has %d bytes, want a multiple of 8", n)
 	}
@@ -62,26 +58,18 @@ func TestRoundTrip(t *testing.T) {
 	defer f.Close()
 	oracle.OK(t, f.Verify())
 	metadata[ChecksumKey] = f.Metadata()[ChecksumKey]
-	if diff := cmp.Diff(metadata, f.Metadata()); diff != "" {
-		t.Error(diff)
-	}
+	oracle.Equal(t, f.Metadata(), metadata, "metadata")
 	var names []string
 	for _, info := range f.Tensors() {
 		names = append(names, info.Name)
 	}
-	if want := []string{"empty", "long", "pair", "scalar"}; !slices.Equal(names, want) {
-		t.Errorf("tensors are in the order %v, want %v", names, want)
-	}
+	oracle.Equal(t, names, []string{"empty", "long", "pair", "scalar"}, "tensors are in the order")
 	for name, want := range map[string][]float64{
 		"long": long, "empty": {}, "scalar": {math.SmallestNonzeroFloat64}, "pair": {-1, math.MaxFloat64},
 	} {
-		if got := oracle.Must(Read(f, name))(t); !slices.Equal(got, want) {
-			t.Errorf("tensor %q differs", name)
-		}
+		oracle.Equal(t, oracle.Must(Read(f, name))(t), want, "tensor %q", name)
 	}
-	if _, err := Read(f, "lang"); err == nil {
-		t.Error("a missing tensor was read")
-	}
+	oracle.Fails(Read(f, "lang"))(t, `tensor "lang" is missing`)
 }
 
 // The bytes are those of the format's own description.
@@ -90,9 +78,7 @@ func TestBytes(t *testing.T) {
 	header := `{"t":{"dtype":"F64","shape":[1,2],"data_offsets":[0,16]}}`
 	want := file(header+strings.Repeat(" ", -len(header)&7),
 		"\x00\x00\x00\x00\x00\x00\xf0\x3f\x00\x00\x00\x00\x00\x00\x00\xc0")
-	if !bytes.Equal(got, want) {
-		t.Errorf("got  %q\nwant %q", got, want)
-	}
+	oracle.Equal(t, got, want, "the file")
 }
 
 func TestWriteRefuses(t *testing.T) {
@@ -110,9 +96,7 @@ func TestWriteRefuses(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	if err := Write(&bytes.Buffer{}, map[string]string{"a": "\xff"}, nil); err == nil {
-		t.Error("metadata that are not UTF-8: no error")
-	}
+	oracle.WantError(t, Write(&bytes.Buffer{}, map[string]string{"a": "\xff"}, nil), `metadata "a" is not valid UTF-8`)
 }
 
 func TestDamagedFiles(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/blockbp/blockbp/internal/oracle"
@@ -46,8 +47,7 @@ func exactExp(x *big.Float) *big.Float {
 	return sum.SetMantExp(sum, int(n))
 }
 
-// exactLog returns log x for a positive finite x, from math.Log by one step of
-// third order.
+// exactLog returns log x for a positive finite x, from math.Log by one step of third order.
 func exactLog(x float64) *big.Float {
 	fraction, exponent := math.Frexp(x)
 	guess := real(math.Log(fraction) + float64(exponent)*math.Ln2)
@@ -61,8 +61,7 @@ func exactLog(x float64) *big.Float {
 	return guess.Add(guess, cube.Quo(cube, real(3)))
 }
 
-// ulps returns the distance of got from a finite exact result in units in the
-// last place of the latter.
+// ulps returns the distance of got from a finite exact result in units in the last place of the latter.
 func ulps(got float64, exact *big.Float) float64 {
 	want, _ := exact.Float64()
 	if got == want && (want == 0 || math.IsInf(want, 0)) {
@@ -212,29 +211,22 @@ func TestSpecialValues(t *testing.T) {
 		{0x1p-1022, -708.3964185322641}, {0x1.fffffffffffffp-1, -0x1p-53}, {0x1.0000000000001p0, 0x1.fffffffffffffp-53},
 	}
 	each(t, func(t *testing.T, with implementation) {
-		// Every position of the vector and of the rest.
-		for n := range 13 {
-			for position := range n {
-				for _, c := range exp {
-					x := make([]float64, n)
-					x[position] = c[0]
-					with.exp(x, x)
-					for i, got := range x {
-						if want := c[1]; i == position && !same(got, want, 2.3e-16, 0) || i != position && got != 1 {
-							t.Fatalf("n=%d: exp(%v) at %d left %v at %d", n, c[0], position, got, i)
-						}
-					}
-				}
-				for _, c := range log {
-					x := make([]float64, n)
-					for i := range x {
-						x[i] = 1
-					}
-					x[position] = c[0]
-					with.log(x, x)
-					for i, got := range x {
-						if want := c[1]; i == position && !same(got, want, 2.3e-16, 0) || i != position && got != 0 {
-							t.Fatalf("n=%d: log(%v) at %d left %v at %d", n, c[0], position, got, i)
+		for _, f := range []struct {
+			name         string
+			compute      func(dst, x []float64)
+			cases        [][2]float64
+			other, gives float64 // at all other places
+		}{{"exp", with.exp, exp, 0, 1}, {"log", func(dst, x []float64) { with.log(dst, x) }, log, 1, 0}} {
+			for n := range 13 { // every position of the vector and of the rest
+				for position := range n {
+					for _, c := range f.cases {
+						x := slices.Repeat([]float64{f.other}, n)
+						x[position] = c[0]
+						f.compute(x, x)
+						for i, got := range x {
+							if i == position && !same(got, c[1], 2.3e-16, 0) || i != position && got != f.gives {
+								t.Fatalf("n=%d: %s(%v) at %d left %v at %d", n, f.name, c[0], position, got, i)
+							}
 						}
 					}
 				}

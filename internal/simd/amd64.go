@@ -41,9 +41,8 @@ var kernels256 = vectorKernels{
 	absorb: absorb256, totals: totals256, settle: settle256,
 }
 
-// supported returns the implementations this machine can run, the best first.
-// golang.org/x/sys/cpu has read GODEBUG by now: cpu.avx512f=off and the like
-// take implementations away.
+// supported returns the implementations this machine can run, the best first. golang.org/x/sys/cpu has read GODEBUG by
+// now: cpu.avx512f=off and the like take implementations away.
 func supported() []implementation {
 	var list []implementation
 	x86 := &cpu.X86

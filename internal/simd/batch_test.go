@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // batchStates are the numbers of states that batches are tested with.
@@ -77,8 +79,7 @@ func scatter(r *rand.Rand, sizes []int) (at []int, total int) {
 	return at, total
 }
 
-// newBatch makes a batch of nodes with so many states, each with messages from
-// nodes of so many.
+// newBatch makes a batch of nodes with so many states, each with messages from nodes of so many.
 func newBatch(t testing.TB, r *rand.Rand, states []int, sources [][]int) *batchCase {
 	c := &batchCase{}
 	var beliefs, messages, tables []int // sizes
@@ -468,9 +469,7 @@ func TestExponentials(t *testing.T) {
 				}
 				done := with.exponentials(x, a)
 				check(what)
-				if done != wantDone {
-					t.Fatalf("%s: done: %v, want %v", what, done, wantDone)
-				}
+				oracle.MustEqual(t, done, wantDone, "%s: done", what)
 				compare(t, what, x, want, 1e-15, 0)
 			}
 		}

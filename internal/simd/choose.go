@@ -2,8 +2,7 @@ package simd
 
 import "fmt"
 
-// Names returns the names of the implementations that this machine can run, the
-// best first. The last is always "plain".
+// Names returns the names of the implementations that this machine can run, the best first. The last is always "plain".
 func Names() []string {
 	var names []string
 	for _, with := range supported() {
@@ -12,9 +11,8 @@ func Names() []string {
 	return names
 }
 
-// Use puts another implementation in the place of the one in use, until the
-// function that it returns is called. It is for measuring what the vector kernels
-// bring: no kernel may be at work in another goroutine while one takes the place
+// Use puts another implementation in the place of the one in use, until the function that it returns is called. It is
+// for measuring what the vector kernels bring: no kernel may be at work in another goroutine while one takes the place
 // of another, and results differ in their last digits.
 func Use(name string) (restore func(), err error) {
 	for _, with := range supported() {

@@ -16,17 +16,13 @@ func TestUse(t *testing.T) {
 	}
 	for _, name := range names {
 		restore := oracle.Must(Use(name))(t)
-		if Name() != name {
-			t.Errorf("%s was chosen, %s is in use", name, Name())
-		}
+		oracle.Equal(t, Name(), name, "kernels in use")
 		x := []float64{0}
 		if Exp(x, x); x[0] != 1 {
 			t.Errorf("%s: exp 0 = %v", name, x[0])
 		}
 		restore()
-		if Name() != before {
-			t.Errorf("after %s %s is in use, want %s", name, Name(), before)
-		}
+		oracle.Equal(t, Name(), before, "kernels in use after %s", name)
 	}
 	if _, err := Use("abacus"); err == nil || slices.Contains(Names(), "abacus") {
 		t.Error("an implementation that does not exist was chosen")

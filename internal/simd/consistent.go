@@ -2,12 +2,10 @@ package simd
 
 import "math"
 
-// largestScale keeps products of two factors finite: an infinite one would turn the
-// zeros beside it into NaN.
+// largestScale keeps products of two factors finite: an infinite one would turn the zeros beside it into NaN.
 const largestScale = 1e150
 
-// negligibleMass is the inconsistency that beliefs may keep: it changes values by
-// no more than rounding does.
+// negligibleMass is the inconsistency that beliefs may keep: it changes values by no more than rounding does.
 const negligibleMass = 1e-13
 
 // MaxNewton bounds steps of Newton's method: plain scalings follow.
@@ -17,8 +15,7 @@ const MaxNewton = 20
 // time that grows as their cube.
 const newtonStates = 16
 
-// firstNewton plain scalings come before steps of Newton's method: far from the end a quadratic
-// function says little.
+// firstNewton plain scalings come before steps of Newton's method: far from the end a quadratic function says little.
 const firstNewton = 1
 
 // Scaling says how near to the wanted sums tables are scaled.

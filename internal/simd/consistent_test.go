@@ -15,9 +15,8 @@ type consistentCase struct {
 	check                           func(what string)
 }
 
-// newConsistentCase draws beliefs and the sums that they should have, which may miss each other by
-// up to so many nats. A share of the entries is 0, but none of those on the diagonal and its
-// continuation: no row and no column is empty.
+// newConsistentCase draws beliefs and the sums that they should have, which may miss each other by up to so many nats.
+// A share of the entries is 0, but none of those on the diagonal and its continuation: no row and no column is empty.
 func newConsistentCase(t testing.TB, r *rand.Rand, n, ku, kv int, nats, zeros float64) consistentCase {
 	c := consistentCase{ku: ku, kv: kv}
 	var checks []func(string)

@@ -5,16 +5,14 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 func TestName(t *testing.T) {
 	list := supported()
-	if Name() != list[0].name {
-		t.Errorf("active kernels are %q, want the best supported, %q", Name(), list[0].name)
-	}
-	if last := list[len(list)-1].name; last != "plain" {
-		t.Errorf("last resort is %q, want plain", last)
-	}
+	oracle.Equal(t, Name(), list[0].name, "active kernels")
+	oracle.Equal(t, list[len(list)-1].name, "plain", "last resort")
 	t.Logf("kernels in use: %s", Name())
 }
 
@@ -30,19 +28,13 @@ func TestExported(t *testing.T) {
 	approx("Exp", out, 1, math.E)
 	Log(out, []float64{1, 2, 99})
 	approx("Log", out, 0, math.Ln2)
-	if got := Max([]float64{1, 3, 2}); got != 3 {
-		t.Errorf("Max: %v", got)
-	}
+	oracle.Equal(t, Max([]float64{1, 3, 2}), 3, "Max")
 	if got := Max(nil); !math.IsInf(got, -1) {
 		t.Errorf("Max of nothing: %v", got)
 	}
 	values := []float64{1, 2, 3, 4, 5, 6}
-	if got := Dot([]float64{1, 10, 100}, values); got != 321 {
-		t.Errorf("Dot: %v", got)
-	}
-	if got := Dot(nil, values); got != 0 {
-		t.Errorf("Dot of nothing: %v", got)
-	}
+	oracle.Equal(t, Dot([]float64{1, 10, 100}, values), 321, "Dot")
+	oracle.Equal(t, Dot(nil, values), 0, "Dot of nothing")
 	if got := Entropy([]float64{0.125, 0.125, 0.25, 0, 0.25, 0.25}, make([]float64, 6)); !same(got, 2.25*math.Ln2,
 		1e-15, 0) {
 		t.Errorf("Entropy: %v", got)
@@ -62,8 +54,7 @@ func TestExported(t *testing.T) {
 	approx("its entropy", entropy, math.Log(4))
 }
 
-// TestShortSlices checks that a programmer's mistake panics instead of touching
-// memory that is not the slice's.
+// TestShortSlices checks that a programmer's mistake panics instead of touching memory that is not the slice's.
 func TestShortSlices(t *testing.T) {
 	one, two, three := make([]float64, 1), make([]float64, 2), make([]float64, 3)
 	for name, call := range map[string]func(){
@@ -119,9 +110,7 @@ func TestRepeatable(t *testing.T) {
 				if offset == 0 {
 					first = r
 				}
-				if r != first {
-					t.Fatalf("n=%d offset=%d: %v, first %v", n, offset, r, first)
-				}
+				oracle.MustEqual(t, r, first, "n=%d offset=%d", n, offset)
 			}
 		}
 	})

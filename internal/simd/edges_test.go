@@ -119,9 +119,7 @@ func compareEdges(t *testing.T, what string, with implementation, c edgesCase) {
 			break
 		}
 	}
-	if done := c.compute(with); done != want {
-		t.Fatalf("%s: %d done, want %d", what, done, want)
-	}
+	oracle.MustEqual(t, c.compute(with), want, "%s: done", what)
 	c.check(what)
 	for q := range want {
 		s := c.edge(q).slices

@@ -49,8 +49,7 @@ func TestGenerated(t *testing.T) {
 	}
 }
 
-// goTool runs a go command in dir for this machine, whatever the test is built
-// for.
+// goTool runs a go command in dir for this machine, whatever the test is built for.
 func goTool(dir string, arguments ...string) ([]byte, error) {
 	c := exec.Command("go", arguments...)
 	c.Dir = dir

@@ -5,15 +5,15 @@ package simd
 import (
 	"testing"
 	"unsafe"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // checkLayout holds what the compiler does against the offsets in internal/simd/gen.
 func checkLayout(t *testing.T, of string, fields []layoutField) {
 	t.Helper()
 	for _, f := range fields {
-		if f.got != f.want {
-			t.Errorf("%s.%s: %d, the generator has %d", of, f.name, f.got, f.want)
-		}
+		oracle.Equal(t, f.got, f.want, "%s.%s", of, f.name)
 	}
 }
 

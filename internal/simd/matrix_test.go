@@ -93,8 +93,7 @@ func TestMatrixRowsAlone(t *testing.T) {
 	})
 }
 
-// TestMatrixSpecials: infinities and NaN of a row of features stay in their row,
-// and a weight of −Inf makes hard zeros.
+// TestMatrixSpecials: infinities and NaN of a row of features stay in their row, and a weight of −Inf makes hard zeros.
 func TestMatrixSpecials(t *testing.T) {
 	each(t, func(t *testing.T, with implementation) {
 		for _, bad := range []float64{math.Inf(1), math.Inf(-1), math.NaN()} {

@@ -10,8 +10,7 @@ import (
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
-// pages hands out slices that end where memory that cannot be read begins, or
-// begin where it ends.
+// pages hands out slices that end where memory that cannot be read begins, or begin where it ends.
 type pages struct {
 	memory []byte
 	size   int
@@ -86,9 +85,8 @@ func everyKernel(with implementation, get func(i, n int) []float64, n, k int) {
 	}
 }
 
-// everyStep updates a node of k states with messages from nodes of n states, as
-// many as fit. What belongs to the state of inference fills its slice; scratch is
-// followed by padding.
+// everyStep updates a node of k states with messages from nodes of n states, as many as fit. What belongs to the state
+// of inference fills its slice; scratch is followed by padding.
 func everyStep(with implementation, get func(i, n int) []float64, n, k int) {
 	if n == 0 || k == 0 {
 		return

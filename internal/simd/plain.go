@@ -47,8 +47,7 @@ func plainLog(dst, x []float64) (safe bool) {
 // smallestNormal is the smallest positive number that is not denormal.
 const smallestNormal = 0x1p-1022
 
-// plainVectorTable takes four rows at a time, so that out is loaded and stored a
-// quarter as often.
+// plainVectorTable takes four rows at a time, so that out is loaded and stored a quarter as often.
 func plainVectorTable(out, weight, values []float64) {
 	k := len(out)
 	clear(out)

@@ -1,6 +1,10 @@
 package simd
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
+)
 
 // TestPrefetchRows: whatever is asked for, nothing changes and nothing ends.
 func TestPrefetchRows(t *testing.T) {
@@ -12,8 +16,6 @@ func TestPrefetchRows(t *testing.T) {
 	PrefetchRows([]float64(nil), []int32{0}, 3)
 	PrefetchRows(x, []int32{0}, 0)
 	for i, v := range x {
-		if v != float64(i+1) {
-			t.Errorf("entry %d is %v now", i, v)
-		}
+		oracle.Equal(t, v, float64(i+1), "entry %d", i)
 	}
 }

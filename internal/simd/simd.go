@@ -2,8 +2,7 @@ package simd
 
 import "math"
 
-// implementation is one complete set of kernels. The exported functions check
-// lengths and call the active one.
+// implementation is one complete set of kernels. The exported functions check lengths and call the active one.
 type implementation struct {
 	name           string
 	exp            func(dst, x []float64)
@@ -100,18 +99,15 @@ func AddScaled(dst, x []float64, a float64) { active.addScaled(dst, x[:len(dst)]
 // in old[i]. len(old) ≥ len(x).
 func Extrapolate(x, old []float64, a float64) { active.extrapolate(x, old[:len(x)], a) }
 
-// MultiplyMatrix computes dst[r*k+x] = Σ_j f[r*d+j] w[j*k+x]: many rows of
-// features times the weights. Each sum is made in an order that depends on d
-// alone, so that a row's result is the same in whatever company it comes.
-// rows, d and k ≥ 0; len(dst) ≥ rows·k, len(f) ≥ rows·d, len(w) ≥ d·k; dst is
-// distinct from the others.
+// MultiplyMatrix computes dst[r*k+x] = Σ_j f[r*d+j] w[j*k+x]: many rows of features times the weights. Each sum is made
+// in an order that depends on d alone, so that a row's result is the same in whatever company it comes. rows, d and k ≥
+// 0; len(dst) ≥ rows·k, len(f) ≥ rows·d, len(w) ≥ d·k; dst is distinct from the others.
 func MultiplyMatrix(dst, f, w []float64, rows, d, k int) {
 	active.forRows(k).multiplyMatrix(dst[:rows*k], f[:rows*d], w[:d*k], rows, d, k)
 }
 
-// ScatterMatrix computes w[j*k+x] += Σ_r f[r*d+j] t[r*k+x], the adjoint of
-// MultiplyMatrix. Each sum is made in the order of the rows. rows, d and k ≥ 0;
-// len(w) ≥ d·k, len(f) ≥ rows·d, len(t) ≥ rows·k; w is distinct from the others.
+// ScatterMatrix computes w[j*k+x] += Σ_r f[r*d+j] t[r*k+x], the adjoint of MultiplyMatrix. Each sum is made in the
+// order of the rows. rows, d and k ≥ 0; len(w) ≥ d·k, len(f) ≥ rows·d, len(t) ≥ rows·k; w is distinct from the others.
 func ScatterMatrix(w, f, t []float64, rows, d, k int) {
 	active.forRows(k).scatterMatrix(w[:d*k], f[:rows*d], t[:rows*k], rows, d, k)
 }

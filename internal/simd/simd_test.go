@@ -8,13 +8,13 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/internal/numeric"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // guard surrounds every slice a kernel gets; it must not change.
 const guard = 0x1.23456789abcdep+77
 
-// guarded returns a slice of n entries at some offset in an array of guards, and
-// a function that checks the guards.
+// guarded returns a slice of n entries at some offset in an array of guards, and a function that checks the guards.
 func guarded(t testing.TB, n, offset int) (x []float64, check func(what string)) {
 	const before, after = 16, 24
 	array := make([]float64, before+offset+n+after)
@@ -99,9 +99,7 @@ func TestElementwise(t *testing.T) {
 				plainExp(want, x)
 				compare(t, "exp "+what, dst, want, 1e-15, 0)
 
-				if got, want := Max(x), slices.Max(append(x, math.Inf(-1))); got != want {
-					t.Fatalf("max %s: %v, want %v", what, got, want)
-				}
+				oracle.MustEqual(t, Max(x), slices.Max(append(x, math.Inf(-1))), "max %s", what)
 
 				fill(dst, r, 1)
 				product, size := 0.0, 0.0

@@ -38,9 +38,7 @@ func TestFetch(t *testing.T) {
 	}
 	x := unsafe.Slice((*float64)(unsafe.Pointer(&mapped[0])), bytes/8)
 	Apart(x, true)
-	if x[bytes/16] != 0 {
-		t.Error("no zero")
-	}
+	oracle.Equal(t, x[bytes/16], 0, "a number of the file")
 	if n := inMemory(0, bytes); n > 16*int(pageSize) {
 		t.Errorf("a look at one number has read %d bytes", n)
 	}

@@ -14,8 +14,7 @@ import (
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
-// TestZeros: arrays of a Space are zeros, lie apart, and keep what is written; the folder is empty
-// all the time.
+// TestZeros: arrays of a Space are zeros, lie apart, and keep what is written; the folder is empty all the time.
 func TestZeros(t *testing.T) {
 	folder := t.TempDir()
 	s := &Space{Folder: folder}
@@ -104,9 +103,7 @@ func TestManyReservations(t *testing.T) {
 			t.Fatalf("array %d holds %v", i, x)
 		}
 	}
-	if p.Bytes != leastFile {
-		t.Errorf("%d small arrays take %d bytes, want %d", many, p.Bytes, leastFile)
-	}
+	oracle.Equal(t, p.Bytes, leastFile, "bytes that %d small arrays take", many)
 	oracle.OK(t, p.Reserve(3*leastFile))
 	if x := Zeros[float64](p, 3*leastFile/8); x[0] != 0 || x[len(x)-1] != 0 || p.Bytes != 4*leastFile {
 		t.Errorf("a large one begins and ends with %v and %v, and %d bytes are taken", x[0], x[len(x)-1], p.Bytes)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/blockbp/blockbp/crf"
@@ -13,9 +12,8 @@ import (
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
-// problem has two instances of a path, with node features: indicator, a large scale far
-// from zero, ones, a small scale, and a constant of 5; and an edge feature in single
-// precision without a constant.
+// problem has two instances of a path, with node features: indicator, a large scale far from zero, ones, a small scale,
+// and a constant of 5; and an edge feature in single precision without a constant.
 func problem(t *testing.T) (*crf.Schema, []*crf.Instance) {
 	t.Helper()
 	schema := crf.Homogeneous([]string{"a", "b", "c"}, 5, 1)
@@ -70,9 +68,8 @@ func moment(column []float64) (mean, deviation float64) {
 	return mean, math.Sqrt(deviation)
 }
 
-// TestMap: columns are standardised or left alone as they should be, and the potentials
-// of any weights on the new scale are those of the original weights, which Standard gets
-// back.
+// TestMap: columns are standardised or left alone as they should be, and the potentials of any weights on the new scale
+// are those of the original weights, which Standard gets back.
 func TestMap(t *testing.T) {
 	schema, data := problem(t)
 	m := oracle.Must(Measure(context.Background(), schema, data, 3))(t)
@@ -81,9 +78,7 @@ func TestMap(t *testing.T) {
 		scaled = append(scaled, oracle.Must(m.Instance(in, nil))(t))
 	}
 	for _, j := range []int{0, 2, 4} {
-		if !slices.Equal(columnOf(data, nodes, j), columnOf(scaled, nodes, j)) {
-			t.Errorf("node feature %d was changed", j)
-		}
+		oracle.Equal(t, columnOf(data, nodes, j), columnOf(scaled, nodes, j), "node feature %d", j)
 	}
 	for _, j := range []int{1, 3} {
 		if mean, deviation := moment(columnOf(scaled, nodes, j)); math.Abs(mean) > 1e-9 || math.Abs(deviation-1) > 1e-12 {
@@ -136,8 +131,7 @@ func TestMap(t *testing.T) {
 	near(t, "weights there and back", back, model.Weights)
 }
 
-// TestSparse: columns that are in every sparse row are standardised as dense ones are, and
-// the others stay.
+// TestSparse: columns that are in every sparse row are standardised as dense ones are, and the others stay.
 func TestSparse(t *testing.T) {
 	schema, data := problem(t)
 	rng := rand.New(rand.NewPCG(5, 6))
@@ -184,9 +178,7 @@ func TestSparse(t *testing.T) {
 func near(t *testing.T, what string, got, want []float64) {
 	t.Helper()
 	for i := range want {
-		if math.Abs(got[i]-want[i]) > 1e-6*(1+math.Abs(want[i])) {
-			t.Errorf("%s %d: %v, want %v", what, i, got[i], want[i])
-		}
+		oracle.Near(t, got[i], want[i], 1e-6*(1+math.Abs(want[i])), "%s %d", what, i)
 	}
 }
 

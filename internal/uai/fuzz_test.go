@@ -36,8 +36,7 @@ func checkDecimal(t *testing.T, text string) {
 
 var decimal = regexp.MustCompile(`^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$`)
 
-// FuzzRead: what is read is a valid network of decimal numbers that survives being
-// written.
+// FuzzRead: what is read is a valid network of decimal numbers that survives being written.
 func FuzzRead(f *testing.F) {
 	f.Add(bayes)
 	f.Add("MARKOV\n2\n2 3\n2\n0\n2 1 0\n1\n4.5\n6\n1e-400 0 1e400 1 2 3\n")

@@ -19,8 +19,7 @@ const (
 	MaxTotalStates = 1 << 26
 )
 
-// firstAllocation bounds what is allocated for a list on its header's word;
-// longer lists grow as their entries arrive.
+// firstAllocation bounds what is allocated for a list on its header's word; longer lists grow as their entries arrive.
 const firstAllocation = 1 << 10
 
 // ReadFile reads the network in a file: a .bif, or else in the UAI format. See Read.

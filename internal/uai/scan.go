@@ -70,8 +70,7 @@ func (s *scanner) split(data []byte, atEOF bool) (advance int, token []byte, err
 
 func isSpace(b byte) bool { return b == ' ' || b >= '\t' && b <= '\r' }
 
-// next reads the next token into s.token. It returns io.EOF at the end of the
-// stream; other errors name file and line.
+// next reads the next token into s.token. It returns io.EOF at the end of the stream; other errors name file and line.
 func (s *scanner) next() error {
 	if s.in.Scan() {
 		s.token = s.in.Bytes()

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -51,9 +50,7 @@ func TestRead(t *testing.T) {
 			{Scope: []int{0, 1}, LogTable: []float64{ln(0.128), ln(0.872), ln(0.920), ln(0.080)}},
 			{Scope: []int{1, 2}, LogTable: []float64{ln(0.210), ln(0.333), ln(0.457), ln(0.811), math.Inf(-1), ln(0.189)}},
 		}}
-		if difference := cmp.Diff(want, n); difference != "" {
-			t.Error(difference)
-		}
+		oracle.Equal(t, *n, *want, "network")
 	}
 }
 
@@ -102,8 +99,7 @@ func readValue(text string) (float64, error) {
 	return n.Factors[0].LogTable[0], nil
 }
 
-// A hostile file costs no more than its length: long numbers and huge exponents
-// are refused or read at once.
+// A hostile file costs no more than its length: long numbers and huge exponents are refused or read at once.
 func TestHostileNumbersAreCheap(t *testing.T) {
 	for _, text := range []string{
 		strings.Repeat("9", 1024), "0." + strings.Repeat("0", 1022), "1e" + strings.Repeat("9", 1000), "1e-" + strings.Repeat("9", 1000),
@@ -204,16 +200,12 @@ func TestCompetitionFiles(t *testing.T) {
 		if err := n.Validate(); err != nil {
 			t.Errorf("%s: %v", path, err)
 		}
-		evidence, err := uai.ReadEvidenceFile(path+".evid", n)
-		if err != nil || len(evidence) != 0 {
-			t.Errorf("%s: evidence is %v, %v, want none", path, evidence, err)
-		}
+		oracle.Equal(t, len(oracle.Must(uai.ReadEvidenceFile(path+".evid", n))(t)), 0, "%s: evidence", path)
 		checkRoundTrip(t, n)
 	}
 }
 
-// checkRoundTrip writes and reads n: everything comes back, logarithms as precisely as
-// float64 has the values.
+// checkRoundTrip writes and reads n: everything comes back, logarithms as precisely as float64 has the values.
 func checkRoundTrip(t interface {
 	oracle.TB
 	Errorf(string, ...any)
@@ -227,9 +219,7 @@ func checkRoundTrip(t interface {
 		return
 	}
 	for f := range n.Factors {
-		if !slices.Equal(n.Factors[f].Scope, again.Factors[f].Scope) {
-			t.Errorf("scope of factor %d differs", f)
-		}
+		oracle.Equal(t, n.Factors[f].Scope, again.Factors[f].Scope, "scope of factor %d", f)
 		for i, want := range n.Factors[f].LogTable {
 			if got := again.Factors[f].LogTable[i]; got != want && !(math.Abs(got-want) <= 1e-15*(1+math.Abs(want))) {
 				t.Errorf("factor %d entry %d: %.17g came back as %.17g", f, i, want, got)
@@ -312,10 +302,7 @@ func (full) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
 func TestByteOrderMark(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "n.uai")
 	oracle.OK(t, os.WriteFile(path, []byte("\ufeffMARKOV\n1\n2\n1\n1 0\n2\n1 2\n"), 0o666))
-	n, err := uai.ReadFile(path)
-	if err != nil || len(n.Card) != 1 {
-		t.Errorf("%v, %v", n, err)
-	}
+	oracle.Equal(t, len(oracle.Must(uai.ReadFile(path))(t).Card), 1, "variables")
 }
 
 func TestReadEvidence(t *testing.T) {
@@ -382,7 +369,5 @@ func TestWriteResults(t *testing.T) {
 		}
 	}
 	want := "PR\n5\nPR\n-inf\nMAR\n2 2 0.25 0.75 1 1\nMAR\n0\nMPE\n2 3 0\nMPE\n0\n"
-	if difference := cmp.Diff(want, out.String()); difference != "" {
-		t.Error(difference)
-	}
+	oracle.Equal(t, out.String(), want, "text")
 }

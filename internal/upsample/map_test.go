@@ -6,10 +6,11 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
-// pictures are maps and pictures of which neither divides the other, smaller and larger maps,
-// and lines.
+// pictures are maps and pictures of which neither divides the other, smaller and larger maps, and lines.
 var pictures = []struct{ of, over Size }{
 	{Size{3, 4}, Size{7, 10}}, {Size{3, 4}, Size{3, 4}}, {Size{1, 1}, Size{5, 6}}, {Size{2, 5}, Size{9, 21}}, {Size{9, 8}, Size{4, 3}},
 	{Size{1, 6}, Size{1, 17}}, {Size{6, 1}, Size{11, 1}}, {Size{4, 6}, Size{16, 24}},
@@ -47,18 +48,13 @@ func bilinear(of, over Size, pixel int) (weights []float64) {
 
 func near(t *testing.T, what string, got, want []float64, tolerance float64) {
 	t.Helper()
-	if len(got) != len(want) {
-		t.Fatalf("%s: %d numbers, want %d", what, len(got), len(want))
-	}
+	oracle.MustEqual(t, len(got), len(want), "%s: numbers", what)
 	for i := range got {
-		if !(math.Abs(got[i]-want[i]) <= tolerance*(1+math.Abs(want[i]))) {
-			t.Fatalf("%s: number %d is %v, want %v", what, i, got[i], want[i])
-		}
+		oracle.MustNear(t, got[i], want[i], tolerance*(1+math.Abs(want[i])), "%s: number %d", what, i)
 	}
 }
 
-// TestRows holds rows, scaled or not, picked or not, against the definition. Weights are kept
-// in single precision.
+// TestRows holds rows, scaled or not, picked or not, against the definition. Weights are kept in single precision.
 func TestRows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, p := range pictures {
@@ -101,8 +97,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestPatch: what is interpolated are products with rows, and spreading is the adjoint, for
-// rows in any order.
+// TestPatch: what is interpolated are products with rows, and spreading is the adjoint, for rows in any order.
 func TestPatch(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	var p Patch // is used again for maps of other sizes
@@ -138,9 +133,7 @@ func TestPatch(t *testing.T) {
 			p.Add(rows)
 			var scratch []float32
 			for i, cell := range p.Cells {
-				if slices.Index(p.Cells, cell) != i {
-					t.Fatalf("%v: cell %d is there twice", c, cell)
-				}
+				oracle.MustEqual(t, slices.Index(p.Cells, cell), i, "%v: the place of cell %d", c, cell)
 				m.Read(row, []int32{cell}, &scratch)
 				for j, x := range row {
 					for k := range numbers {

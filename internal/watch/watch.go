@@ -93,9 +93,8 @@ func Handler(dirs []string, token string) http.Handler {
 	return guarded(token, http.StripPrefix("/"+token, mux))
 }
 
-// guarded lets only this machine's own pages ask, and only to read. A page of another
-// name that leads to this address, by a name server that was told so, is sent away.
-// Ports are not looked at: ssh may forward another one here.
+// guarded lets only this machine's own pages ask, and only to read. A page of another name that leads to this address,
+// by a name server that was told so, is sent away. Ports are not looked at: ssh may forward another one here.
 func guarded(token string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()

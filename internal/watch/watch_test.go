@@ -56,8 +56,7 @@ func lines(from, to int) string {
 	return text.String()
 }
 
-// newRun is a folder in which a training is at work. finish ends it with a result, or
-// with none.
+// newRun is a folder in which a training is at work. finish ends it with a result, or with none.
 func newRun(t *testing.T) (dir string, finish func(result string)) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "run of \u202e\x1bnight")
@@ -323,9 +322,7 @@ func TestRequests(t *testing.T) {
 
 // TestPageLoadsNothing: the page has all that it needs, and puts texts in as texts.
 func TestPageLoadsNothing(t *testing.T) {
-	if left := regexp.MustCompile(`/\* (page|uplot)\.(css|js) \*/`).FindString(page); left != "" {
-		t.Errorf("%s is still in the page", left)
-	}
+	oracle.Equal(t, regexp.MustCompile(`/\* (page|uplot)\.(css|js) \*/`).FindString(page), "", "what is still in the page")
 	if found := regexp.MustCompile(`(?i)<(link|script|img)[^>]*(src|href)="[^d"]|@import|innerHTML|insertAdjacentHTML|document\.write`).FindString(pageHTML + pageCSS + pageJS); found != "" {
 		t.Errorf("the page has %q", found)
 	}
