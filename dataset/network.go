@@ -40,8 +40,8 @@ func ReadNetwork(path string, allowed int64) (*mrf.Network, error) {
 	if formats.IsFolder(path) {
 		other = "a folder"
 	} else if p := formats.Look(path); !fileio.IsOpen(path) && p.Best().Kind != formats.KindNetwork {
-		if other = p.Best().What; strings.Contains(p.Best().Advice(p), ".uai") {
-			remedy = p.Best().Advice(p)
+		if other = p.Best().What; strings.Contains(p.Advise(other), ".uai") {
+			remedy = p.Advise(other)
 		}
 	}
 	if other != "" {

@@ -260,6 +260,10 @@ func TestSheetsOfPrograms(t *testing.T) {
 		_, err = open("id,label\na,u\nb,v\n", "source,target,w\na,b,1"+ends+"\nb,a,2"+ends+"\n")
 		wantError(t, err, "edges.csv:2: the number of cells is 4, the first row has 3")
 	}
+	_, err = open("id,label\na,u\nb,v\nc,v\n", ",a,b,c\na,0,1,0\nb,1,0,1\nc,0,1,0\n")
+	wantError(t, err, "edges.csv:1: its columns are nodes: it is a matrix of edges, where pairs are wanted; write pairs")
+	_, err = open("\"id\" \"label\"\n\"1\" \"a\" \"u\"\n", "source,target\na,b\n")
+	wantError(t, err, `nodes.csv:1: extraneous or missing " in quoted-field; put `, "in R write.csv(")
 	_, err = open("id,label\na,u\nb,v\n", "source,target\na,b,1\na,a,2\n") // nor are cells that are there twice
 	wantError(t, err, "edges.csv:2: the number of cells is 3, the first row has 2")
 
@@ -365,11 +369,21 @@ func TestPairsAsNamed(t *testing.T) {
 
 // TestDoubtfulColumns: notes tell of row numbers, of a second column of labels, and of labels like missing ones.
 func TestDoubtfulColumns(t *testing.T) {
-	set := mustOpen(t, writeFiles(t, sheets("id,Unnamed: 0,label,Class\na,0,u,p\nb,1,v,q\nc,2,unknown,p\n",
-		"source,target\na,b\nb,c\n")), Options{})
-	for _, want := range []string{"column 2 has no name", `"unknown" is a state like`, `"Class" is a feature`} {
-		if !strings.Contains(strings.Join(set.Warnings, "\n"), want) {
-			t.Errorf("no note %q among %q", want, set.Warnings)
+	for nodes, wants := range map[string][]string{
+		"id,Unnamed: 0,label,Class\na,0,u,p\nb,1,v,q\nc,2,unknown,p\n": {"column 2 has no name", `"unknown" is a state like`,
+			`"Class" is a feature`},
+		"id,label,x,train_mask\na,Yes,1,1\nb,yes,2,0\nc,no,-999,1\ntotal,,\u22123,\n": {`the labels "Yes" and "yes" are two`,
+			`column "x" has -999, far from`, `"train_mask" is a feature`, `nodes.csv:5: no edge joins the node "total"`},
+		"id,label,x\na,1,95\nb,2,99\nc,9,97\n": {`"9" is a state like any other`},
+	} {
+		set := mustOpen(t, writeFiles(t, sheets(nodes, "source,target\na,b\nb,c\n")), Options{})
+		for _, want := range wants {
+			if !strings.Contains(strings.Join(set.Warnings, "\n"), want) {
+				t.Errorf("no note %q among %q", want, set.Warnings)
+			}
+		}
+		if strings.Contains(fmt.Sprint(set.Warnings), `"x" has 99`) {
+			t.Errorf("notes %q", set.Warnings)
 		}
 	}
 }

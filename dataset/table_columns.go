@@ -185,6 +185,10 @@ func (c *columnSurvey) decide(text bool, note func(format string, arguments ...a
 	case !text && odd < 0:
 		col.Mean = meanOf(values)
 		instead = fmt.Sprintf("their mean, %.6g,", col.Mean)
+		if code := formats.MissingCode(c.texts); len(code) > 1 {
+			note("column %q has %s, far from its other numbers: if it means that none is known, leave these cells empty", name,
+				code)
+		}
 		if n := len(values); n > fewCells && different == n && slices.Max(values)-slices.Min(values) == float64(n-1) &&
 			!slices.ContainsFunc(values, func(x float64) bool { return x != math.Trunc(x) }) { // as identifiers of rows do
 			note("column %q has another whole number in each row, as identifiers have, and is taken for a feature; "+

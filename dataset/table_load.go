@@ -177,7 +177,8 @@ func (l *tableLoader) survey(tables []*formats.Table) (columns []column) {
 		return nil
 	}
 	for _, name := range names {
-		if slices.Contains(labelNames, strings.ToLower(name)) && slices.Contains(taken, first.Column(l.rules.Label)) {
+		lower, labelled := strings.ToLower(name), slices.Contains(taken, first.Column(l.rules.Label))
+		if labelled && slices.Contains(labelNames, lower) || slices.Contains(splitNames, lower) {
 			l.warn("%s: %q is a feature, beside the labels %q; {columns=ignore=%[2]s} omits it", first.File, name, l.rules.Label)
 		}
 		c := look(name, tables...)
