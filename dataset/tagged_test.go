@@ -115,6 +115,7 @@ func TestTextForModel(t *testing.T) {
 
 func TestTextRefuses(t *testing.T) {
 	for text, want := range map[string]string{
+		"token tag\na B\nb A\n": `x.conll:1: label is "tag", as in a header, and nowhere else; leave the line out`,
 		"a B\nb\n":              "x.conll:2: the number of columns is 1, want 2: the token first, the label last",
 		"a\nb\n":                "lines have one column, and a label is wanted behind the token",
 		"a B\nb B\n":            `every label is "B", which tells of one state only`,
@@ -163,6 +164,9 @@ func TestTextWarns(t *testing.T) {
 	}{
 		{map[string]string{"a.conll": long}, []string{"a.conll: all 600 tokens are one sentence"}},
 		{map[string]string{"a.conll": "x A\ny B\n", "b.conll": "x A\n"}, []string{"of 2 files is read"}},
+		{map[string]string{"a.conll": "D the\nN dog\nD a\nN cat\nN cow\n"}, []string{"5 different labels of 2 "}},
+		{map[string]string{"a.conll": "Ann B-PER N\nsees O V\n"}, []string{"column 2 has tags of entities, and the last"}},
+		{map[string]string{"a.conll": "Ann B-PER\nBo B-Per\n"}, []string{`"B-PER" and "B-Per" are two states`}},
 		{map[string]string{"a.crfsuite": strings.Repeat("A\tx\nB\ty\n", longestSentence)}, nil},
 	} {
 		set := mustOpen(t, writeFiles(t, c.files), Options{})
