@@ -52,12 +52,10 @@ type Manifest struct {
 	// states: a pair is a state of the first end, and one of the second.
 	ForbiddenStates []string   `json:"forbidden_states,omitempty"`
 	ForbiddenPairs  [][]string `json:"forbidden_pairs,omitempty"`
-	// Directed says that edges lead from their first end to the second, for all types without a word of their own:
-	// what comes after what. Without it, an edge that joins nodes of one type has no direction, and the pairs a, b
-	// and b, a have one weight. nil: so have edges, unless every one leads from a row to the next.
+	// Directed says that edges lead from their first end to the second, for all types without a word of their own;
+	// nil: edges between nodes of one type have no direction, unless every one leads from a row to the next.
 	Directed *bool `json:"directed,omitempty"`
-	// HiddenLabels says that -1 hides a label. It is needed where all others are 1:
-	// labels that are -1 and 1 alone are an error, since they may be spins.
+	// HiddenLabels says that -1 hides a label, also where all others are 1, which may be spins.
 	HiddenLabels bool `json:"hidden_labels,omitempty"`
 	// About is what a program that writes data wants to find in models of them.
 	About string `json:"about,omitempty"`

@@ -37,13 +37,11 @@ type Options struct {
 	// not forbid anything else than it does, and their labels must be possible.
 	Learning bool
 
-	// NoLabels leaves labels unread, for data to predict. A warning tells where some nodes
-	// of graph tables or npz have labels and others have none.
+	// NoLabels leaves labels unread, for data to predict; a warning tells where some nodes have labels, and others not.
 	NoLabels bool
 	// States names the states; nil takes them from dataset.json, or else numbers as many as the largest label asks for.
 	States []string
-	// NoBias leaves out the constant feature that is otherwise the last column of
-	// the node features of images and graph tables.
+	// NoBias leaves out the constant feature that is otherwise the last of nodes of images and graph tables.
 	NoBias bool
 
 	// FeatureDir is the folder with one .npy of unary features per image; "" means features in the data folder, or,
@@ -85,20 +83,16 @@ type Options struct {
 	// Tied says that they do not, whatever the order of rows looks like.
 	Tied bool
 
-	// MinCount leaves out, in text, attributes that occur less often in what is learned from; 0: none, unless there are
-	// too many.
+	// MinCount leaves out, in text, attributes that occur less often in what is learned from; 0: none unless too many.
 	MinCount int
 
-	// Untied gives, for npz, every node and edge weights of its own, with the
-	// constant feature; node_features, edge_features and edge_bins are not used.
+	// Untied gives, for npz, every node and edge weights of its own, with the constant feature alone.
 	Untied bool
 
-	// Spins says that labels of two states are those of spins where they are -1 and 1 alone,
-	// which is an error otherwise: -1 is the first state, and hides nothing.
+	// Spins says that labels of -1 and 1 alone are those of spins, which is an error otherwise; -1 hides nothing then.
 	Spins bool
 
-	// Statistics says, with Untied, that the data are one npz file with means of nodes and edges in place of samples: see
-	// Set.Means.
+	// Statistics says, with Untied, that the data are one npz file with means in place of samples: see Set.Means.
 	Statistics bool
 
 	// SampleWeights says, of tables of samples and alignments, which are npz data with Untied, what each sample counts: a

@@ -40,8 +40,7 @@ type Set struct {
 	Means []float64
 	// MeansWeights are of how many observations each of Means is, over the weight of the instance; nil: 1.
 	MeansWeights []float64
-	// Warnings are sentences about what was assumed or left out.
-	Warnings []string
+	Warnings     []string // sentences about what was assumed or left out
 
 	notes []string // the same, with references to options
 

@@ -106,7 +106,7 @@ func TestSheetsForModel(t *testing.T) {
 	model.NoLabels = false
 	for name, c := range map[string]struct{ nodes, want string }{
 		"column": {"id,label,agee,town\nx,ok,1,Rome\n", `nodes.csv:1: there is no column "age", which the model was trained with; did you mean "agee"?`},
-		"label":  {"id,label,age,town\nx,Ok,1,Rome\n", `nodes.csv:2: label is "Ok", which is none of the 2 states; did you mean "ok"?`},
+		"label":  {"id,label,age,town\nx,Ok,1,Rome\n", `label is "Ok", which is none of the 2 states; did you mean "ok"?`},
 		"labels": {"id,age,town\nx,1,Rome\n", "nodes.csv:1: no column is called label"},
 		"number": {"id,label,age,town\nx,ok,old,Rome\n", `nodes.csv:2:age: "old" is not a finite decimal number`},
 	} {
@@ -114,7 +114,7 @@ func TestSheetsForModel(t *testing.T) {
 			refuses(t, writeFiles(t, sheets(c.nodes, "source,target,amount\n")), model, c.want)
 		})
 	}
-	refuses(t, writeFiles(t, tables("a\t0\n", "")), model, `x.nodes.tsv:1: there is no column "age", which the model was trained with`)
+	refuses(t, writeFiles(t, tables("a\t0\n", "")), model, `x.nodes.tsv:1: there is no column "age"`)
 }
 
 func TestSheetsLabels(t *testing.T) {
@@ -274,7 +274,7 @@ func TestSheetsOfPrograms(t *testing.T) {
 	_, err = open(fmt.Sprintf(counties, "Dare"), edges)
 	wantError(t, err, `edges.csv:2:FIPS: there is no node "37001" in `, `dataset.Options.Columns = "id=NAME" says which column identifies nodes, and source=NAME,target=NAME which are the ends`)
 	_, err = open(fmt.Sprintf(counties, "Dare"), "a,b\n5,6\n") // of people, and found twice
-	wantError(t, err, `edges.csv:2:a: there is no node "5" in `, "nodes.csv; give the node a row there, or leave this row out")
+	wantError(t, err, `edges.csv:2:a: there is no node "5" in `, "give the node a row there, or leave this row out")
 	if _, err := open(fmt.Sprintf(counties, "Lee"), edges, "id=FIPS"); err != nil {
 		t.Fatal(err)
 	}

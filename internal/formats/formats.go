@@ -66,7 +66,7 @@ var formats = []Format{
 	{"a cost network of toulbar2", "", ".wcsp", nil},
 	{"a file of Hugin, GeNIe or XMLBIF", "", ".xdsl", (*Peek).isHugin},
 	{"a Pajek file", "", ".net .paj", nil},
-	{"a file of JSON lines with spans", "", "", (*Peek).hasSpans},
+	{"a file of JSON lines with spans", "", "", mostly(`^\{.*"text": ?".*"(labels?|spans|entities)": ?\[`)},
 	{"a file of JSON lines", "", ".jsonl", (*Peek).isJSONLines},
 	{"a JSON file", "", ".json", nil},
 	{"an array without a name", "", ".npy", nil},
@@ -280,18 +280,12 @@ func (p *Peek) isJSONLines() bool {
 	return len(p.lines) > 1 && strings.HasPrefix(p.lines[0], "{") && strings.HasPrefix(p.lines[1], "{")
 }
 
-var spans = regexp.MustCompile(`"(labels?|spans|entities)": ?\[`)
-
-func (p *Peek) hasSpans() bool {
-	return p.isJSONLines() && strings.Contains(p.start, `"text"`) && spans.MatchString(p.start)
-}
-
 // mostly knows files whose names tell nothing by what most of their lines are.
 func mostly(line string) func(p *Peek) bool {
 	is := regexp.MustCompile(line)
 	return func(p *Peek) bool {
 		others := slices.DeleteFunc(slices.Clone(p.lines), is.MatchString)
-		return p.plain() && 2*len(others) < len(p.lines)
+		return (p.plain() || strings.HasPrefix(p.start, "{")) && 2*len(others) < len(p.lines)
 	}
 }
 
