@@ -43,8 +43,7 @@ type Manifest struct {
 	// edge_features, for types that have no names of their own.
 	NodeFeatures []string `json:"node_features,omitempty"`
 	EdgeFeatures []string `json:"edge_features,omitempty"`
-	// EdgeBins is the number of bins where instances have edge_bins.
-	EdgeBins int `json:"edge_bins,omitempty"`
+	EdgeBins     int      `json:"edge_bins,omitempty"` // how many there are
 	// NodeTypes and EdgeTypes name the numbers in node_types and edge_types.
 	NodeTypes []ManifestType `json:"node_types,omitempty"`
 	EdgeTypes []ManifestType `json:"edge_types,omitempty"`
@@ -56,9 +55,8 @@ type Manifest struct {
 	// nil: edges between nodes of one type have no direction, unless every one leads from a row to the next.
 	Directed *bool `json:"directed,omitempty"`
 	// HiddenLabels says that -1 hides a label, also where all others are 1, which may be spins.
-	HiddenLabels bool `json:"hidden_labels,omitempty"`
-	// About is what a program that writes data wants to find in models of them.
-	About string `json:"about,omitempty"`
+	HiddenLabels bool   `json:"hidden_labels,omitempty"`
+	About        string `json:"about,omitempty"` // what a program that writes data wants to find in models of them
 }
 
 // stateNames are names of states; in JSON also their number, for the names "0", "1", ….

@@ -26,8 +26,7 @@ const (
 
 // Options says how data are read. The zero value detects the kind, and learns schema and recipe from the data.
 type Options struct {
-	// Kind is "npz", "images", "graph" or "text"; "" finds out from the paths.
-	Kind string
+	Kind string // "npz", "images", "graph" or "text"; "" finds out from the paths
 
 	// Recipe and Schema are those of a trained model: the data are checked against them, and bin edges, neighbourhood,
 	// bias and the like are taken from the recipe instead of from these options. Both are nil for training.
@@ -53,11 +52,9 @@ type Options struct {
 	List string
 	// Edges says what the features of edges of images are: "contrast", contrasts of colours, or "bins" of
 	// the distance of the two pixels' features; "" means contrasts, unless Bins is given.
-	Edges string
-	// Bins is the number of bins for the distance of neighbouring pixels' features; 0 means 10.
-	Bins int
-	// Neighbours is 4 or 8 for images; 0 means defaultNeighbours.
-	Neighbours int
+	Edges      string
+	Bins       int // of the distance of neighbouring pixels' features; 0 means 10
+	Neighbours int // 4 or 8, for images; 0 means 4
 	// Superpixels is a folder with a map of regions for each image, such as superpixels: ID.png, grey, or ID.npy [h, w],
 	// in which pixels of one value are a region. Regions are the nodes in the place of pixels, with the means of their
 	// features, and those that touch are joined. "": pixels are nodes, or regions of the maps in superpixels in the data
@@ -80,8 +77,7 @@ type Options struct {
 	// whatever the data say. Without it, and without "directed" in the data, an edge that
 	// joins nodes of one type has no direction, unless all edges, and enough, lead from a row to the next.
 	Directed bool
-	// Tied says that they do not, whatever the order of rows looks like.
-	Tied bool
+	Tied     bool // they do not, whatever the order of rows looks like
 
 	// MinCount leaves out, in text, attributes that occur less often in what is learned from; 0: none unless too many.
 	MinCount int

@@ -61,14 +61,11 @@ type Recipe struct {
 	// KeptEdges are the edges that an untied model has weights of, of those that Structure is of; nil: all.
 	KeptEdges []int32 `json:"kept_edges,omitempty"`
 	// Spins says that labels which are -1 and 1 alone are spins, for npz: see Options.
-	Spins bool `json:"spins,omitempty"`
-	// Columns are the nodes, for npz, where samples were read from a table or an alignment.
-	Columns []sampleColumn `json:"columns,omitempty"`
-	// Pairs are the ends of the edges of such samples, before any is left out, where they are not all pairs.
-	Pairs []int32 `json:"pairs,omitempty"`
-	// LabelNames are the node types whose labels that are numbers are the names of states.
-	LabelNames []int  `json:"label_names,omitempty"`
-	About      string `json:"about,omitempty"` // what the data said for those who read the model
+	Spins      bool           `json:"spins,omitempty"`
+	Columns    []sampleColumn `json:"columns,omitempty"`     // the nodes of samples of a table or an alignment
+	Pairs      []int32        `json:"pairs,omitempty"`       // ends of their edges, before any is left out; nil: all
+	LabelNames []int          `json:"label_names,omitempty"` // node types whose labels are numbers that name states
+	About      string         `json:"about,omitempty"`       // what the data said for those who read the model
 }
 
 // ParseRecipe reads a recipe from JSON; unknown fields, which a newer program may have written, are refused.

@@ -375,6 +375,8 @@ func TestDoubtfulColumns(t *testing.T) {
 		"id,label,x,train_mask\na,Yes,1,1\nb,yes,2,0\nc,no,-999,1\ntotal,,\u22123,\n": {`the labels "Yes" and "yes" are two`,
 			`column "x" has -999, far from`, `"train_mask" is a feature`, `nodes.csv:5: no edge joins the node "total"`},
 		"id,label,x\na,1,95\nb,2,99\nc,9,97\n": {`"9" is a state like any other`},
+		"sep=;\nid;label;x;set\na;u;1 m;train\nb;v;2.5 m;test\nc;v;3 m;test\nd;v;40 m;train\ne;u;5 m;train\nf;v;5 m;dev\n": {
+			`"x" has numbers with letters behind, as "1 m"`, `"set" is a feature`},
 	} {
 		set := mustOpen(t, writeFiles(t, sheets(nodes, "source,target\na,b\nb,c\n")), Options{})
 		for _, want := range wants {

@@ -117,6 +117,9 @@ func ReadRows(path string, data []byte, list bool) *Table {
 	if t.Keep(NotText(path, data)); len(t.List) > 0 {
 		return t
 	}
+	if bytes.HasPrefix(data, []byte("sep=")) { // by which Excel knows the separator
+		data = data[bytes.IndexByte(append(data, '\n'), '\n'):]
+	}
 	start, _, _ := bytes.Cut(bytes.TrimLeft(data, "\r\n"), []byte("\n"))
 	if t.comma = separatorOf(string(start), Separators); list {
 		t.readEdgeList(data)
