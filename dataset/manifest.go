@@ -37,8 +37,7 @@ const mostFeatures = 1 << 24
 
 // Manifest is the content of dataset.json: names for what the arrays number. All fields are optional.
 type Manifest struct {
-	// States names the states of every node type that has none of its own.
-	States stateNames `json:"states,omitempty"`
+	States stateNames `json:"states,omitempty"` // of every node type that has none of its own
 	// NodeFeatures names the columns of node_features, EdgeFeatures those of
 	// edge_features, for types that have no names of their own.
 	NodeFeatures []string `json:"node_features,omitempty"`

@@ -100,7 +100,8 @@ func TestTextForModel(t *testing.T) {
 	if !cmp.Equal(set.Instances[0].Samples(), [][]int32{{-1, -1}}) || !strings.Contains(set.Warnings[0], "b.list: the number of columns is 2, not 3: there are no labels") {
 		t.Errorf("labels %v, warnings %q", set.Instances[0].Samples(), set.Warnings)
 	}
-	refuses(t, writeFiles(t, map[string]string{"b.conll": "Bob NNP B\nsees VBZ\n"}), model, "b.conll:2: the number of columns is 2, want 3")
+	refuses(t, writeFiles(t, map[string]string{"b.conll": "Bob NNP B\nsees VBZ\n"}), model,
+		"b.conll:2: the number of columns is 2, want 3", "of a sentence a line, awk")
 	model.Learning = true
 	refuses(t, writeFiles(t, map[string]string{"b.conll": "Bob NNP\nsees VBZ\n"}), model, "b.conll:1: the number of columns is 2, want 3")
 	model.Learning = false

@@ -264,13 +264,17 @@ func (l *textLoader) read(f *formats.Text) {
 		l.warn("%s: the number of columns is %d, not %d: there are no labels", f.Path, f.Most, columns)
 	}
 	attributes, known, row := 0, 0, []sparseValue(nil)
+	remedy := "separate columns alike on every line, and sentences by an empty line"
+	if l.o.Recipe != nil {
+		remedy += `; of a sentence a line, awk '{gsub(/ +/, "\n"); print $0 "\n"}' makes tokens`
+	}
 	f.Sentences(func(s *formats.Sentence) {
 		l.numbered[base]++ // on from other files of this name
 		t := textSentence{name: fmt.Sprintf("%s-%d", base, l.numbered[base]), path: f.Path, lines: slices.Clone(s.Lines)}
 		for i, fields := range s.Tokens {
 			if n := len(fields); l.rules.Form != formats.TextAttributes && n != columns && !bare {
-				p.Add(int(s.Lines[i]), "", "separate columns alike on every line, and sentences by an empty line",
-					"the number of columns is %d, want %d: the token first, the label last", n, columns)
+				p.Add(int(s.Lines[i]), "", remedy, "the number of columns is %d, want %d: the token first, the label last", n,
+					columns)
 				continue
 			}
 			told, label := l.rules.split(fields[f.Skip:])
