@@ -92,9 +92,10 @@ func TestLabelPictures(t *testing.T) {
 		"voc":         {[]image.Image{painted(green, void, red, black), painted(black)}, nil, []int32{1, -1, 2, 0, 0, 0, 0, 0}, []string{"#000000", "#00ff00", "#ff0000"}, "the colour #e0e0c0 hides labels; where it is a state, name"},
 		"named voc":   {[]image.Image{painted(green, void, black), painted(black)}, map[string]string{ManifestName: `{"states": ["road", "tree"]}`}, []int32{1, -1, 0, 0, 0, 0, 0, 0}, []string{"road", "tree"}, "#000000 is road, #00ff00 is tree"},
 		"no void":     {[]image.Image{painted(green, void, black), painted(black)}, map[string]string{ManifestName: `{"states": ["road", "tree", "sand"]}`}, []int32{1, 2, 0, 0, 0, 0, 0, 0}, []string{"road", "tree", "sand"}, "#e0e0c0 is sand"},
-		"named void":  {[]image.Image{painted(green, red, black), painted(black)}, map[string]string{ManifestName: `{"states": ["?", "tree", "road"]}`}, []int32{0, 1, -1, -1, -1, -1, -1, -1}, []string{"tree", "road"}, "the colour #000000 hides labels"},
-		"camvid": {[]image.Image{painted(green, red, black), painted(red)}, camvid, treeAndCar, seen,
-			"#00ff00 is The Tree"},
+		"named void": {[]image.Image{painted(green, red, black), painted(black)},
+			map[string]string{ManifestName: `{"states": ["?", "tree", "road"]}`}, []int32{0, 1, -1, -1, -1, -1, -1, -1},
+			[]string{"tree", "road"}, "the colour #000000 hides labels"},
+		"camvid": {[]image.Image{painted(green, red, black), painted(red)}, camvid, treeAndCar, seen, "#00ff00 is The Tree"},
 		"rgb greys": {[]image.Image{painted(two(0), two(1), two(255), two(0)), greys()}, nil,
 			[]int32{0, 1, -1, 0, 0, 0, 0, 0}, []string{"0", "1"}, "hidden"},
 		"16 bits": {[]image.Image{wide, greys(1)}, nil,
@@ -102,7 +103,7 @@ func TestLabelPictures(t *testing.T) {
 	} {
 		set := mustOpen(t, writeFiles(t, labelFolder(t, c.more, c.labels...)), Options{})
 		if got := set.Instances[0].Samples()[0]; !slices.Equal(got, c.want) || !slices.Equal(set.Schema.NodeTypes[0].States, c.states) {
-			t.Errorf("%s: labels %v of the states %q, want %v of %q", name, got, set.Schema.NodeTypes[0].States, c.want, c.states)
+			t.Errorf("%s: labels %v of states %q, want %v of %q", name, got, set.Schema.NodeTypes[0].States, c.want, c.states)
 		}
 		if all := strings.Join(set.Warnings, "\n"); !strings.Contains(all, c.note) || strings.Count(all, " hides ") > 1 {
 			t.Errorf("%s: warnings are %q, want one of %q", name, set.Warnings, c.note)

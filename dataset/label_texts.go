@@ -128,9 +128,7 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 		}
 		l.warn("the labels -1 and 1 are two states; an empty cell hides a label")
 	}
-	if mark := t.likeMissing(); mark != "" {
-		l.warn(likeMissingNote, option.Short(mark))
-	}
+	t.noteDoubts(l.warn)
 	numbers, fractions := true, false
 	for _, text := range states {
 		x, err := numeric.ParseDecimal(text)
@@ -166,18 +164,26 @@ func (t *labelTexts) tooMany() bool {
 	return n > manyStates && 2*n > t.total || n > mostStates
 }
 
-// likeMissingNote is what is said of such a label.
-const likeMissingNote = "the label %q is a state like any other; if it means that none is known, leave the cell empty"
-
-// likeMissing is a label of a table that people write where one is not known, "" where there is none. Only the words of
-// formats.MissingCell hide a label.
-func (t *labelTexts) likeMissing() string {
-	marks := strings.Fields("unknown unlabeled unlabelled missing undefined none n.a. unk tbd - -- .")
-	i := slices.IndexFunc(t.texts, func(text string) bool { return slices.Contains(marks, strings.ToLower(text)) })
-	if i < 0 || t.tokens {
-		return ""
+// noteDoubts tells of a label of a table that people write where none is known, since only the words of
+// formats.MissingCell hide one, and of two that differ in case alone, as yes and Yes do.
+func (t *labelTexts) noteDoubts(note func(format string, arguments ...any)) {
+	marks := strings.Fields("unknown unlabeled unlabelled missing undefined none n.a. unk tbd - -- . " +
+		formats.MissingCode(t.texts))
+	cases := map[string]string{}
+	for _, text := range t.texts {
+		lower := strings.ToLower(text)
+		if at := slices.Index(marks, lower); at >= 0 && !t.tokens {
+			note("the label %q is a state like any other; if it means that none is known, leave the cell empty",
+				option.Short(text))
+			marks = nil
+		}
+		if other, twice := cases[lower]; twice {
+			note("the labels %q and %q are two states, and differ in case alone; write them alike if they mean the same",
+				option.Short(other), option.Short(text))
+			return
+		}
+		cases[lower] = text
 	}
-	return t.texts[i]
 }
 
 // numberLabels returns the state of every label that occurs, −1 for hidden ones, and for rare tags that a model does

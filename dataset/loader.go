@@ -41,8 +41,7 @@ type loader struct {
 }
 
 func newLoader(ctx context.Context, o *Options) loader {
-	return loader{ctx: ctx, o: o, set: &Set{}, described: map[string]bool{},
-		turned: map[*graph.Graph][]bool{}}
+	return loader{ctx: ctx, o: o, set: &Set{}, described: map[string]bool{}, turned: map[*graph.Graph][]bool{}}
 }
 
 // fail records problems; an error that is nil is none.

@@ -37,14 +37,12 @@ const mostFeatures = 1 << 24
 
 // Manifest is the content of dataset.json: names for what the arrays number. All fields are optional.
 type Manifest struct {
-	// States names the states of every node type that has none of its own.
-	States stateNames `json:"states,omitempty"`
+	States stateNames `json:"states,omitempty"` // of every node type that has none of its own
 	// NodeFeatures names the columns of node_features, EdgeFeatures those of
 	// edge_features, for types that have no names of their own.
 	NodeFeatures []string `json:"node_features,omitempty"`
 	EdgeFeatures []string `json:"edge_features,omitempty"`
-	// EdgeBins is the number of bins where instances have edge_bins.
-	EdgeBins int `json:"edge_bins,omitempty"`
+	EdgeBins     int      `json:"edge_bins,omitempty"` // how many there are
 	// NodeTypes and EdgeTypes name the numbers in node_types and edge_types.
 	NodeTypes []ManifestType `json:"node_types,omitempty"`
 	EdgeTypes []ManifestType `json:"edge_types,omitempty"`
@@ -52,15 +50,12 @@ type Manifest struct {
 	// states: a pair is a state of the first end, and one of the second.
 	ForbiddenStates []string   `json:"forbidden_states,omitempty"`
 	ForbiddenPairs  [][]string `json:"forbidden_pairs,omitempty"`
-	// Directed says that edges lead from their first end to the second, for all types without a word of their own:
-	// what comes after what. Without it, an edge that joins nodes of one type has no direction, and the pairs a, b
-	// and b, a have one weight. nil: so have edges, unless every one leads from a row to the next.
+	// Directed says that edges lead from their first end to the second, for all types without a word of their own;
+	// nil: edges between nodes of one type have no direction, unless every one leads from a row to the next.
 	Directed *bool `json:"directed,omitempty"`
-	// HiddenLabels says that -1 hides a label. It is needed where all others are 1:
-	// labels that are -1 and 1 alone are an error, since they may be spins.
-	HiddenLabels bool `json:"hidden_labels,omitempty"`
-	// About is what a program that writes data wants to find in models of them.
-	About string `json:"about,omitempty"`
+	// HiddenLabels says that -1 hides a label, also where all others are 1, which may be spins.
+	HiddenLabels bool   `json:"hidden_labels,omitempty"`
+	About        string `json:"about,omitempty"` // what a program that writes data wants to find in models of them
 }
 
 // stateNames are names of states; in JSON also their number, for the names "0", "1", ….

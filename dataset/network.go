@@ -15,19 +15,9 @@ import (
 const networkFiles = "give one file, .uai, .bif, or .npz of log potentials; for data and " +
 	"a model ask predict or sample (-m)"
 
-// ReadNetwork reads a network with explicit tables: log potentials as arrays where
-// the name ends in .npz, a .bif, else the UAI format, MARKOV or BAYES.
-//
-// The arrays are, with n nodes, m edges and k the largest number of states,
-//
-//	theta     [n, k] float        log potentials of nodes
-//	theta_uv  [m, k, k] float     of edges, the first end's state first; [k, k]: all alike
-//	edges     [m, 2] int          the ends of every edge
-//	states    [n] int             the number of states of every node; left out: k
-//	constant  [] float            what is added to every score; left out: 0
-//
-// Entries beyond a node's states are not looked at. Tables take at most so many bytes of memory as are allowed; 0
-// stands for four fifths of what the machine has available. Errors of the content are *Error.
+// ReadNetwork reads a network with explicit tables: log potentials as arrays where the name ends in .npz, as
+// docs/reference/formats.md has them, a .bif, else the UAI format, MARKOV or BAYES. Tables take at most so many bytes
+// of memory as are allowed; 0 stands for four fifths of what the machine has available. Errors are *Error.
 func ReadNetwork(path string, allowed int64) (*mrf.Network, error) {
 	if filepath.Ext(path) == ".npz" {
 		p, err := uai.ReadPotentials(path, allowed)
@@ -40,8 +30,8 @@ func ReadNetwork(path string, allowed int64) (*mrf.Network, error) {
 	if formats.IsFolder(path) {
 		other = "a folder"
 	} else if p := formats.Look(path); !fileio.IsOpen(path) && p.Best().Kind != formats.KindNetwork {
-		if other = p.Best().What; strings.Contains(p.Best().Advice(p), ".uai") {
-			remedy = p.Best().Advice(p)
+		if other = p.Best().What; strings.Contains(p.Advise(other), ".uai") {
+			remedy = p.Advise(other)
 		}
 	}
 	if other != "" {

@@ -33,7 +33,8 @@ const (
 )
 
 var edgesRule = npy.Rule{Name: edgesArray, Shape: "[m, 2]", Turned: "turn it round, by edges.T",
-	Missing: "all pairs of n nodes are numpy.argwhere(numpy.triu(numpy.ones((n, n)), 1))"}
+	Missing: "all pairs of n nodes are numpy.argwhere(numpy.triu(numpy.ones((n, n)), 1)), and those of a chain " +
+		"numpy.c_[:n - 1, 1:n]"}
 
 // instanceArrays are the arrays of an instance: n nodes and m edges.
 var instanceArrays = npy.Rules{

@@ -9,15 +9,9 @@ import (
 	"github.com/blockbp/blockbp/internal/parallel"
 )
 
-// Open reads data. Paths are, depending on the kind,
-//
-//   - npz: with Untied, tables of samples and alignments; instance files, folders of *.npz (in natural order: 2 before
-//     10) or of the arrays edges.npy and others, any number of them;
-//   - images: one folder with images/ and labels/;
-//   - graph: pairs of tables, each by one of its two files or by a prefix such as
-//     DIR/cora, folders of them, or two tables of any names that have a header;
-//     several pairs make several instances;
-//   - text: files of tagged sentences, an instance for each, and folders of them.
+// Open reads data: instance files, folders of them or of arrays, and with Untied tables of samples and alignments; one
+// image folder; pairs of tables, by one of the two or a prefix, folders of them, or two tables of any names; files of
+// tagged sentences and folders of them. docs/reference/formats.md has the formats.
 //
 // The first problem is returned, with the number of the others; see Check. Problems with data or options are *Error,
 // with the disk *fs.PathError. Reading is given up with the error of ctx once that has ended; it looks between one

@@ -26,8 +26,7 @@ const (
 
 // Options says how data are read. The zero value detects the kind, and learns schema and recipe from the data.
 type Options struct {
-	// Kind is "npz", "images", "graph" or "text"; "" finds out from the paths.
-	Kind string
+	Kind string // "npz", "images", "graph" or "text"; "" finds out from the paths
 
 	// Recipe and Schema are those of a trained model: the data are checked against them, and bin edges, neighbourhood,
 	// bias and the like are taken from the recipe instead of from these options. Both are nil for training.
@@ -37,13 +36,11 @@ type Options struct {
 	// not forbid anything else than it does, and their labels must be possible.
 	Learning bool
 
-	// NoLabels leaves labels unread, for data to predict. A warning tells where some nodes
-	// of graph tables or npz have labels and others have none.
+	// NoLabels leaves labels unread, for data to predict; a warning tells where some nodes have labels, and others not.
 	NoLabels bool
 	// States names the states; nil takes them from dataset.json, or else numbers as many as the largest label asks for.
 	States []string
-	// NoBias leaves out the constant feature that is otherwise the last column of
-	// the node features of images and graph tables.
+	// NoBias leaves out the constant feature that is otherwise the last of nodes of images and graph tables.
 	NoBias bool
 
 	// FeatureDir is the folder with one .npy of unary features per image; "" means features in the data folder, or,
@@ -55,11 +52,9 @@ type Options struct {
 	List string
 	// Edges says what the features of edges of images are: "contrast", contrasts of colours, or "bins" of
 	// the distance of the two pixels' features; "" means contrasts, unless Bins is given.
-	Edges string
-	// Bins is the number of bins for the distance of neighbouring pixels' features; 0 means 10.
-	Bins int
-	// Neighbours is 4 or 8 for images; 0 means defaultNeighbours.
-	Neighbours int
+	Edges      string
+	Bins       int // of the distance of neighbouring pixels' features; 0 means 10
+	Neighbours int // 4 or 8, for images; 0 means 4
 	// Superpixels is a folder with a map of regions for each image, such as superpixels: ID.png, grey, or ID.npy [h, w],
 	// in which pixels of one value are a region. Regions are the nodes in the place of pixels, with the means of their
 	// features, and those that touch are joined. "": pixels are nodes, or regions of the maps in superpixels in the data
@@ -82,23 +77,18 @@ type Options struct {
 	// whatever the data say. Without it, and without "directed" in the data, an edge that
 	// joins nodes of one type has no direction, unless all edges, and enough, lead from a row to the next.
 	Directed bool
-	// Tied says that they do not, whatever the order of rows looks like.
-	Tied bool
+	Tied     bool // they do not, whatever the order of rows looks like
 
-	// MinCount leaves out, in text, attributes that occur less often in what is learned from; 0: none, unless there are
-	// too many.
+	// MinCount leaves out, in text, attributes that occur less often in what is learned from; 0: none unless too many.
 	MinCount int
 
-	// Untied gives, for npz, every node and edge weights of its own, with the
-	// constant feature; node_features, edge_features and edge_bins are not used.
+	// Untied gives, for npz, every node and edge weights of its own, with the constant feature alone.
 	Untied bool
 
-	// Spins says that labels of two states are those of spins where they are -1 and 1 alone,
-	// which is an error otherwise: -1 is the first state, and hides nothing.
+	// Spins says that labels of -1 and 1 alone are those of spins, which is an error otherwise; -1 hides nothing then.
 	Spins bool
 
-	// Statistics says, with Untied, that the data are one npz file with means of nodes and edges in place of samples: see
-	// Set.Means.
+	// Statistics says, with Untied, that the data are one npz file with means in place of samples: see Set.Means.
 	Statistics bool
 
 	// SampleWeights says, of tables of samples and alignments, which are npz data with Untied, what each sample counts: a

@@ -5,16 +5,12 @@ import (
 	"fmt"
 	"image"
 	"image/draw"
-
-	"github.com/blockbp/blockbp/internal/option"
-
-	_ "image/jpeg"
-
-	// pictures
+	_ "image/jpeg" // pictures
 	_ "image/png"
 	"strings"
 
 	"github.com/blockbp/blockbp/internal/memory"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/upsample"
 )
 

@@ -25,38 +25,28 @@ type Recipe struct {
 	Kind string `json:"kind"` // as in Options
 
 	// FeatureDim is the length of the raw feature vectors, before the bias, of images, graph tables and text.
-	FeatureDim int `json:"feature_dim,omitempty"`
-	// Bias says that the constant feature follows as the last column.
-	Bias bool `json:"bias,omitempty"`
+	FeatureDim int  `json:"feature_dim,omitempty"`
+	Bias       bool `json:"bias,omitempty"` // the constant feature follows as the last column
 	// Sorted says that nodes of graph tables are numbered in the order of their identifiers, and edges in that of
 	// their ends, as in all models of today.
-	Sorted bool `json:"sorted,omitempty"`
-	// Hops says over how many of them the features of graph tables are means.
-	Hops int `json:"hops,omitempty"`
-	// Sheets is how tables are read; nil for other data.
-	Sheets *sheetRecipe `json:"sheets,omitempty"`
-	// Text is how tagged text is read; nil for other data.
-	Text *textRecipe `json:"text,omitempty"`
-	// States names the states of images, graph tables and text.
-	States []string `json:"states,omitempty"`
+	Sorted bool         `json:"sorted,omitempty"`
+	Hops   int          `json:"hops,omitempty"`   // over how many of them the features of graph tables are means
+	Sheets *sheetRecipe `json:"sheets,omitempty"` // how tables are read; nil for other data
+	Text   *textRecipe  `json:"text,omitempty"`   // how tagged text is read; nil for other data
+	States []string     `json:"states,omitempty"` // of images, graph tables and text
 
-	// Colours says that the features of pixels of images are their colours: red, green and blue, of 0 to 255.
-	Colours bool `json:"colours,omitempty"`
-	// Neighbours is 4 or 8, for images.
-	Neighbours int `json:"neighbours,omitempty"`
+	Colours    bool `json:"colours,omitempty"`    // the features of pixels are red, green and blue, of 0 to 255
+	Neighbours int  `json:"neighbours,omitempty"` // 4 or 8, of images
 	// Bins is the number of bins of the distance between neighbouring pixels'
 	// features: len(BinEdges)+1. It is smaller than asked for where distances tie.
-	Bins int `json:"bins,omitempty"`
-	// BinEdges rise; distance x falls into the bin numbered by how many are ≤ x.
-	BinEdges []float64 `json:"bin_edges,omitempty"`
+	Bins     int       `json:"bins,omitempty"`
+	BinEdges []float64 `json:"bin_edges,omitempty"` // they rise; x falls into the bin numbered by how many are ≤ x
 	// Palette has the colours of States, red, green and blue, in the label pictures of images, as many as these gave.
 	Palette [][3]uint8 `json:"palette,omitempty"`
 	// LabelColours says that the pixels of label pictures are colours of Palette, and not numbers of states.
-	LabelColours bool `json:"label_colours,omitempty"`
-	// HiddenColours are colours that hide labels.
-	HiddenColours [][3]uint8 `json:"hidden_colours,omitempty"`
-	// Edges says how contrasts make features of edges of images, in the place of bins of distances; nil: those.
-	Edges *edgeRecipe `json:"edges,omitempty"`
+	LabelColours  bool        `json:"label_colours,omitempty"`
+	HiddenColours [][3]uint8  `json:"hidden_colours,omitempty"` // they hide labels
+	Edges         *edgeRecipe `json:"edges,omitempty"`          // contrasts of edges of images; nil: bins of distances
 
 	// Superpixels says how regions of images are made, which are the nodes in the place of pixels; nil: pixels are.
 	Superpixels *superpixelRecipe `json:"superpixels,omitempty"`
@@ -64,23 +54,18 @@ type Recipe struct {
 	// NodeForm ("none", "constant" or "dense") and EdgeForm ("constant", "dense" or "bins") are those of npz.
 	NodeForm string `json:"node_form,omitempty"`
 	EdgeForm string `json:"edge_form,omitempty"`
-	// Untied says that every node and edge has weights of its own, for npz.
-	Untied bool `json:"untied,omitempty"`
+	Untied   bool   `json:"untied,omitempty"` // every node and edge has weights of its own, of npz
 	// Structure is the SHA-256 of nodes, cardinalities and edges of an untied
 	// model: its weights mean nothing on any other graph.
 	Structure string `json:"structure,omitempty"`
 	// KeptEdges are the edges that an untied model has weights of, of those that Structure is of; nil: all.
 	KeptEdges []int32 `json:"kept_edges,omitempty"`
 	// Spins says that labels which are -1 and 1 alone are spins, for npz: see Options.
-	Spins bool `json:"spins,omitempty"`
-	// Columns are the nodes, for npz, where samples were read from a table or an alignment.
-	Columns []sampleColumn `json:"columns,omitempty"`
-	// Pairs are the ends of the edges of such samples, before any is left out, where they are not all pairs.
-	Pairs []int32 `json:"pairs,omitempty"`
-	// LabelNames are the node types whose labels that are numbers are the names of states.
-	LabelNames []int `json:"label_names,omitempty"`
-	// About is what the data said for those who read the model.
-	About string `json:"about,omitempty"`
+	Spins      bool           `json:"spins,omitempty"`
+	Columns    []sampleColumn `json:"columns,omitempty"`     // the nodes of samples of a table or an alignment
+	Pairs      []int32        `json:"pairs,omitempty"`       // ends of their edges, before any is left out; nil: all
+	LabelNames []int          `json:"label_names,omitempty"` // node types whose labels are numbers that name states
+	About      string         `json:"about,omitempty"`       // what the data said for those who read the model
 }
 
 // ParseRecipe reads a recipe from JSON; unknown fields, which a newer program may have written, are refused.

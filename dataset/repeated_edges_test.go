@@ -30,7 +30,7 @@ func TestRepeatedRows(t *testing.T) {
 	for rows, want := range map[string]string{
 		"b,a,1,p\n":          "",
 		"b,a,1,p\nb,c,2,q\n": "",
-		"b,a,1,q\n":          "edges.csv:5: it joins the nodes of line 2 again, with other features; a network has one edge for two nodes",
+		"b,a,1,q\n":          "edges.csv:5: it joins the nodes of line 2 again, with other features",
 		"b,c,2.5,q\n":        "edges.csv:5: it joins the nodes of line 3 again, with other features",
 	} {
 		set, err := Open(t.Context(), []string{writeFiles(t, edges(rows))}, Options{})

@@ -344,10 +344,8 @@ func (p *sampleReader) statesOf(t *labelTexts, column func(i int) string) []stri
 	}) {
 		return named
 	}
-	if mark := t.likeMissing(); mark != "" {
-		p.note(likeMissingNote, option.Short(mark))
-	}
-	const leave = "leave it out by {columns!--columns} ignore=NAME"
+	t.noteDoubts(p.note)
+	const leave = "leave it out by {columns!--columns} ignore=NAME, or if it counts rows use {sample-weights=NAME}"
 	switch n := len(states); {
 	case n == 1 && (states[0] == "0" || states[0] == "1"):
 		states = []string{"0", "1"}
@@ -355,8 +353,8 @@ func (p *sampleReader) statesOf(t *labelTexts, column func(i int) string) []stri
 		p.Keep(t.at(0, leave+", or name the states by {states}", "all values of %s are %q, which tells of one state only",
 			column(0), option.Short(states[0])))
 	case p.l.o.Spins && n > 2:
-		p.Keep(t.at(2, "learn by {model!--model potts}, or "+leave, "spins have two states, and this is the third value of "+
-			"%s: %s", column(2), option.FirstFew(states)))
+		p.Keep(t.at(2, "leave cells of no value empty, learn by {model!--model potts}, or "+leave, "spins have two "+
+			"states, and this is the third value of %s: %s", column(2), option.FirstFew(states)))
 	case t.tooMany():
 		p.Keep(t.at(0, leave, "%s has %d different values, such as %q, and states are wanted", column(len(t.texts)-1), n,
 			option.Short(states[0])))

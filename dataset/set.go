@@ -17,10 +17,8 @@ type Set struct {
 	Instances []*crf.Instance
 	Recipe    Recipe
 
-	// Sources are the files that were read, in a fixed order.
-	Sources []Source
-	// Images describes, for image folders, the picture of every instance.
-	Images []ImageSource
+	Sources []Source      // the files that were read, in a fixed order
+	Images  []ImageSource // of image folders, the picture of every instance
 	// Splits names, for graph tables, the split of every node: [instance][node].
 	Splits [][]string
 	// Names are, for graph tables, the names of the nodes in the tables:
@@ -37,11 +35,9 @@ type Set struct {
 	RowLabels [][]int32
 	// Means are the mean statistics of the only instance, laid out as the weights, where they are given in place of
 	// samples; nil: those of its labels.
-	Means []float64
-	// MeansWeights are of how many observations each of Means is, over the weight of the instance; nil: 1.
-	MeansWeights []float64
-	// Warnings are sentences about what was assumed or left out.
-	Warnings []string
+	Means        []float64
+	MeansWeights []float64 // of how many observations each of Means is, over the weight of the instance; nil: 1
+	Warnings     []string  // sentences about what was assumed or left out
 
 	notes []string // the same, with references to options
 

@@ -99,7 +99,7 @@ func TestSheetsForModel(t *testing.T) {
 	model.NoLabels = false
 	for name, c := range map[string]struct{ nodes, want string }{
 		"column": {"id,label,agee,town\nx,ok,1,Rome\n", `nodes.csv:1: there is no column "age", which the model was trained with; did you mean "agee"?`},
-		"label":  {"id,label,age,town\nx,Ok,1,Rome\n", `nodes.csv:2: label is "Ok", which is none of the 2 states; did you mean "ok"?`},
+		"label":  {"id,label,age,town\nx,Ok,1,Rome\n", `label is "Ok", which is none of the 2 states; did you mean "ok"?`},
 		"labels": {"id,age,town\nx,1,Rome\n", "nodes.csv:1: no column is called label"},
 		"number": {"id,label,age,town\nx,ok,old,Rome\n", `nodes.csv:2:age: "old" is not a finite decimal number`},
 	} {
@@ -107,7 +107,7 @@ func TestSheetsForModel(t *testing.T) {
 			refuses(t, writeFiles(t, sheets(c.nodes, "source,target,amount\n")), model, c.want)
 		})
 	}
-	refuses(t, writeFiles(t, tables("a\t0\n", "")), model, `x.nodes.tsv:1: there is no column "age", which the model was trained with`)
+	refuses(t, writeFiles(t, tables("a\t0\n", "")), model, `x.nodes.tsv:1: there is no column "age"`)
 }
 
 func TestSheetsLabels(t *testing.T) {
@@ -246,6 +246,10 @@ func TestSheetsOfPrograms(t *testing.T) {
 		_, err = open("id,label\na,u\nb,v\n", "source,target,w\na,b,1"+ends+"\nb,a,2"+ends+"\n")
 		oracle.WantError(t, err, "edges.csv:2: the number of cells is 4, the first row has 3")
 	}
+	_, err = open("id,label\na,u\nb,v\nc,v\n", ",a,b,c\na,0,1,0\nb,1,0,1\nc,0,1,0\n")
+	oracle.WantError(t, err, "edges.csv:1: its columns are nodes: it is a matrix of edges, where pairs are wanted; write pairs")
+	_, err = open("\"id\" \"label\"\n\"1\" \"a\" \"u\"\n", "source,target\na,b\n")
+	oracle.WantError(t, err, `nodes.csv:1: extraneous or missing " in quoted-field; put `, "in R write.csv(")
 	_, err = open("id,label\na,u\nb,v\n", "source,target\na,b,1\na,a,2\n") // nor are cells that are there twice
 	oracle.WantError(t, err, "edges.csv:2: the number of cells is 3, the first row has 2")
 
@@ -258,8 +262,7 @@ func TestSheetsOfPrograms(t *testing.T) {
 	oracle.WantError(t, err, `edges.csv:2:FIPS: there is no node "37001" in `, `dataset.Options.Columns = "id=NAME" `+
 		`says which column identifies nodes, and source=NAME,target=NAME which are the ends`)
 	_, err = open(fmt.Sprintf(counties, "Dare"), "a,b\n5,6\n") // of people, and found twice
-	oracle.WantError(t, err, `edges.csv:2:a: there is no node "5" in `,
-		"nodes.csv; give the node a row there, or leave this row out")
+	oracle.WantError(t, err, `edges.csv:2:a: there is no node "5" in `, "give the node a row there, or leave this row out")
 	oracle.Must(open(fmt.Sprintf(counties, "Lee"), edges, "id=FIPS"))(t)
 }
 
@@ -352,10 +355,22 @@ func TestPairsAsNamed(t *testing.T) {
 
 // TestDoubtfulColumns: notes tell of row numbers, of a second column of labels, and of labels like missing ones.
 func TestDoubtfulColumns(t *testing.T) {
-	set := mustOpen(t, writeFiles(t, sheets("id,Unnamed: 0,label,Class\na,0,u,p\nb,1,v,q\nc,2,unknown,p\n",
-		"source,target\na,b\nb,c\n")), Options{})
-	oracle.Contains(t, strings.Join(set.Warnings, "\n"), "column 2 has no name", `"unknown" is a state like`,
-		`"Class" is a feature`)
+	for nodes, wants := range map[string][]string{
+		"id,Unnamed: 0,label,Class\na,0,u,p\nb,1,v,q\nc,2,unknown,p\n": {"column 2 has no name", `"unknown" is a state like`,
+			`"Class" is a feature`},
+		"id,label,x,train_mask\na,Yes,1,1\nb,yes,2,0\nc,no,-999,1\ntotal,,\u22123,\n": {`the labels "Yes" and "yes" are two`,
+			`column "x" has -999, far from`, `"train_mask" is a feature`, `nodes.csv:5: no edge joins the node "total"`},
+		"id,label,x\na,1,95\nb,2,99\nc,9,97\n": {`"9" is a state like any other`},
+		"sep=;\nid;label;x;set\na;u;1 m;train\nb;v;2.5 m;test\nc;v;3 m;test\nd;v;40 m;train\ne;u;5 m;train\nf;v;5 m;dev\n": {
+			`"x" has numbers with letters behind, as "1 m"`, `"set" is a feature`},
+	} {
+		set := mustOpen(t, writeFiles(t, sheets(nodes, "source,target\na,b\nb,c\n")), Options{})
+		warnings := strings.Join(set.Warnings, "\n")
+		oracle.Contains(t, warnings, wants...)
+		if strings.Contains(warnings, `"x" has 99`) {
+			t.Errorf("notes %q", set.Warnings)
+		}
+	}
 }
 
 // TestWeightOfAnyName: the role weight gives a column that name, also in data for the model.

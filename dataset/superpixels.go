@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"path/filepath"
@@ -9,21 +8,15 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/internal/printable"
+	"github.com/blockbp/blockbp/internal/formats"
 )
 
 // Superpixels are regions that a picture is cut into by other programs, one map for each picture. They are the nodes
 // then, and those that touch are joined.
 
-// cutPictures makes them of the pictures of a folder.
-const cutPictures = `import glob, numpy, os; from skimage import io, segmentation; ` +
-	`os.makedirs("superpixels", exist_ok=True); [io.imsave("superpixels/" + os.path.basename(f).rpartition(".")[0] + ` +
-	`".png", segmentation.slic(numpy.atleast_3d(io.imread(f))[..., :3], 600).astype("uint16"), check_contrast=False) ` +
-	`for f in glob.glob(%q)]`
-
 // makeSuperpixels is a line of a shell that makes maps for a picture and all beside it.
 func makeSuperpixels(picture string) string {
-	return "python3 -c " + printable.Word(fmt.Sprintf(cutPictures, filepath.Join(filepath.Dir(picture), "*.*")))
+	return formats.Look(filepath.Join(filepath.Dir(picture), "*.*")).Advise("pictures to cut")
 }
 
 // superpixelRecipe says how regions of pictures that touch make features of edges.

@@ -115,6 +115,9 @@ type columnSurvey struct {
 // comma, or too large.
 var written = regexp.MustCompile(`(?i)^[-+]?(?:[$€£¥]? ?\d+(?:[,.' ]\d{3})*(?:[.,]\d+)?(?:e[-+]?\d+)? ?[$€£%]?|inf)$`)
 
+// measured matches numbers with a unit.
+var measured = regexp.MustCompile(`(?m)^[-+]?\d+(?:[.,]\d+)? ?[\pL°/]+[²³]?(?:\n|$)`)
+
 // look looks at all cells of a column.
 func look(name string, tables ...*formats.Table) *columnSurvey {
 	c := &columnSurvey{name: name, table: tables[0]}
@@ -185,6 +188,10 @@ func (c *columnSurvey) decide(text bool, note func(format string, arguments ...a
 	case !text && odd < 0:
 		col.Mean = meanOf(values)
 		instead = fmt.Sprintf("their mean, %.6g,", col.Mean)
+		if code := formats.MissingCode(c.texts); len(code) > 1 {
+			note("column %q has %s, far from its other numbers: if it means that none is known, leave these cells empty", name,
+				code)
+		}
 		if n := len(values); n > fewCells && different == n && slices.Max(values)-slices.Min(values) == float64(n-1) &&
 			!slices.ContainsFunc(values, func(x float64) bool { return x != math.Trunc(x) }) { // as identifiers of rows do
 			note("column %q has another whole number in each row, as identifiers have, and is taken for a feature; "+
@@ -202,6 +209,10 @@ func (c *columnSurvey) decide(text bool, note func(format string, arguments ...a
 		return nil, nil
 	default:
 		c.categories(col, note)
+		if all := strings.Join(c.texts, "\n"); !text && different > fewCells && measured.ReplaceAllString(all, "") == "" {
+			note("column %q has numbers with letters behind, as %q, each a category; write numbers alone if they measure", name,
+				option.Short(c.texts[0]))
+		}
 	}
 	if col.Missing = c.missing > 0; col.Missing {
 		note("column %q has %d missing cells of %d: %s stands for them, and the feature %q is 1", name, c.missing,

@@ -177,10 +177,11 @@ func (l *tableLoader) survey(tables []*formats.Table) (columns []column) {
 		return nil
 	}
 	for _, name := range names {
-		if slices.Contains(labelNames, strings.ToLower(name)) && slices.Contains(taken, first.Column(l.rules.Label)) {
+		is, labelled, c := strings.ToLower(name), slices.Contains(taken, first.Column(l.rules.Label)), look(name, tables...)
+		if _, split := c.number["train"]; split || labelled && slices.Contains(labelNames, is) ||
+			slices.Contains(splitNames, is) {
 			l.warn("%s: %q is a feature, beside the labels %q; {columns=ignore=%[2]s} omits it", first.File, name, l.rules.Label)
 		}
-		c := look(name, tables...)
 		col, err := c.decide(slices.Contains(l.o.given(formats.RoleText), name), func(format string, arguments ...any) {
 			l.warn("%s: "+format, append([]any{first.File}, arguments...)...)
 		})

@@ -44,10 +44,8 @@ func (l *tableLoader) findPairs(paths []string) (pairs []formats.TablePair) {
 
 // refuseAlone tells of a table, or a list of edges, without the other.
 func (l *tableLoader) refuseAlone(path string) {
-	p, what, remedy := formats.Look(path), "one table",
-		"name both, or call them NAME.nodes.csv and NAME.edges.csv and name one; what joins rows is a table of edges, "+
-			"such as each to the next in time, or to the nearest in space (sklearn.neighbors.kneighbors_graph); of samples, "+
-			"{model!blockbp train --model potts} "+printable.Word(path)+"; of sentences, "+formats.AsTaggedText
+	p, what := formats.Look(path), "one table"
+	remedy := p.Advise("one table alone")
 	if p.Best().What == formats.EdgeList {
 		what, remedy = formats.EdgeList, "write nodes.csv, id,label and features of nodes, and name both: nodes.csv "+path
 	} else if p.IsNumbers() {

@@ -15,6 +15,7 @@ import (
 var (
 	idNames    = []string{"id", "node", "node_id", "nodeid", "identifier", "name"}
 	labelNames = []string{"label", "labels", "class"}
+	splitNames = []string{"train_mask", "val_mask", "test_mask", "fold", "is_train"} // that are read as features
 )
 
 // given returns the columns that the option Columns gives a role.
@@ -141,6 +142,11 @@ func (l *tableLoader) rolesOfEdges(t *formats.Table, isNode func(name string) bo
 		}
 	}
 	t.Roles[formats.RoleSource], t.Roles[formats.RoleTarget] = ends[0], ends[1]
+	if n := len(t.Header); guessed && n > 3 && n == len(t.Rows)+1 && isNode(t.Header[1]) && isNode(t.Header[n-1]) {
+		l.fail(option.At(t.File, 1, "", formats.Look(t.File).Advise("a matrix of edges"), "its columns are nodes: it is a "+
+			"matrix of edges, where pairs are wanted"))
+		return
+	}
 	if guessed && ends == [2]int{0, 1} && isNode(t.Header[0]) && isNode(t.Header[1]) {
 		if first := strings.Join(t.Header[:2], ","); (first == "0,1" || first == "1,2") && t.CheckNames() == nil {
 			l.fail(option.At(t.File, 1, "", "write source,target in its place, or above it if it is an edge",

@@ -3,6 +3,7 @@ package dataset
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"unique"
@@ -91,6 +92,9 @@ func inverse(order []int32) []int32 {
 	return place
 }
 
+// totals matches what rows are called that sum up others.
+var totals = regexp.MustCompile(`(?i)^(grand )?(totals?|sum|all|average|mean)$`)
+
 // edgeRows is the edges of a table without loops and repetitions.
 type edgeRows struct {
 	u, v []int32
@@ -108,6 +112,11 @@ func (l *tableLoader) readEdges(g *tableGraph) {
 	var err error
 	if g.topology, err = graph.FromEdges(len(g.names), e.u, e.v); turned != nil {
 		l.turned[g.topology] = turned
+	}
+	v := slices.IndexFunc(g.names, totals.MatchString)
+	if v >= 0 && !slices.Contains(slices.Concat(e.u, e.v), int32(v)) {
+		l.warn("%s:%d: no edge joins the node %q; if it sums up the other rows, leave it out", g.nodes.File,
+			g.nodes.Lines[v], g.names[v])
 	}
 	l.fail(append(t.Errors(), option.OfFile(t.File, err))...)
 	t.Rows, g.nodes.Rows = nil, nil // no longer needed

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -263,13 +264,17 @@ func (l *textLoader) read(f *formats.Text) {
 		l.warn("%s: the number of columns is %d, not %d: there are no labels", f.Path, f.Most, columns)
 	}
 	attributes, known, row := 0, 0, []sparseValue(nil)
+	remedy := "separate columns alike on every line, and sentences by an empty line"
+	if l.o.Recipe != nil {
+		remedy += `; of a sentence a line, awk '{gsub(/ +/, "\n"); print $0 "\n"}' makes tokens`
+	}
 	f.Sentences(func(s *formats.Sentence) {
 		l.numbered[base]++ // on from other files of this name
 		t := textSentence{name: fmt.Sprintf("%s-%d", base, l.numbered[base]), path: f.Path, lines: slices.Clone(s.Lines)}
 		for i, fields := range s.Tokens {
 			if n := len(fields); l.rules.Form != formats.TextAttributes && n != columns && !bare {
-				p.Add(int(s.Lines[i]), "", "separate columns alike on every line, and sentences by an empty line",
-					"the number of columns is %d, want %d: the token first, the label last", n, columns)
+				p.Add(int(s.Lines[i]), "", remedy, "the number of columns is %d, want %d: the token first, the label last", n,
+					columns)
 				continue
 			}
 			told, label := l.rules.split(fields[f.Skip:])
@@ -320,7 +325,7 @@ func (l *textLoader) finish() {
 		l.warn("%s: all %d tokens are one sentence, since no empty line separates any", l.files[0].Path, tokens)
 	}
 	states := l.statesOf(&l.labels, l.files[0].Path)
-	l.run(func() { l.chooseSchema(states) })
+	l.run(l.noteColumns, func() { l.chooseSchema(states) })
 	if len(l.problems) > 0 {
 		return
 	}
@@ -329,6 +334,39 @@ func (l *textLoader) finish() {
 		if len(l.problems) < option.MostPerFile {
 			l.build(&l.sentences[i], of)
 		}
+	}
+}
+
+var (
+	// heading is what a header calls labels, entityTag begins tags of entities, and entityColumn attributes with such.
+	heading      = regexp.MustCompile(`(?i)^(label|tag|ner|ner_tag|pos|pos_tag|upos|iob|entity)s?$`)
+	entityTag    = regexp.MustCompile(`^[BI][-_]`)
+	entityColumn = regexp.MustCompile(`^column (\d+)=[BI][-_]`)
+)
+
+// noteColumns looks for a header, and for labels that do not stand last.
+func (l *textLoader) noteColumns() {
+	if l.o.Recipe != nil || l.rules.Form != formats.TextColumns {
+		return
+	}
+	labels, words, column := &l.labels, 0, ""
+	for i, text := range labels.texts {
+		if labels.count[i] <= len(l.files) && labels.first[i].Line == 1 && heading.MatchString(text) {
+			l.fail(labels.at(i, "leave the line out", "label is %q, as in a header, and nowhere else", text))
+		}
+	}
+	for name := range l.attributes {
+		if is := entityColumn.FindStringSubmatch(name); is != nil {
+			column = max(column, is[1])
+		} else if strings.HasPrefix(name, "word=") {
+			words++
+		}
+	}
+	if n := len(labels.texts); n > 2*words {
+		l.warn("there are %d different labels of %d different words: if labels stand first, put them last", n, words)
+	} else if column != "" && !slices.ContainsFunc(labels.texts, entityTag.MatchString) {
+		l.warn("column %s has tags of entities, and the last is learned, such as %q: put the column of labels last", column,
+			option.Short(labels.texts[0]))
 	}
 }
 

@@ -130,7 +130,7 @@ func TestBadModels(t *testing.T) {
 		{"changed weight", infinite, predict, "bad.safetensors"},
 		{"model of other features", truth, predict, "0.npz:node_features"},
 		{"evaluation", model[:100], "eval $GRID -m $RUN -m $DIR/bad.safetensors -o $OUT", "bad.safetensors"},
-		{"start from a model of other features", truth, "train $GRID --init $DIR/bad.safetensors -o $OUT", "0.npz:node_features"},
+		{"from a model of other features", truth, "train $GRID --init $DIR/bad.safetensors -o $OUT", "0.npz:node_features"},
 		{"information", model[:100], "info $DIR/bad.safetensors", "bad.safetensors"},
 	} {
 		badCase{c.name, map[string]string{"bad.safetensors": c.model}, c.args, 3, []string{c.part}}.run(t)
@@ -155,7 +155,7 @@ func TestBadImages(t *testing.T) {
 		{"picture decoded beyond the memory", files, train + " --memory 120", 3, []string{"a.png: decoding", "120 B are allowed", "allows it"}},
 		{"pictures beyond the memory", files, train + " --memory 20", 3, []string{"20 B are allowed", "allows it"}},
 		{"picture of an evaluation cut short", files, train + " --eval t=test.txt", 3, []string{"--eval t", "b.png: the picture cannot be read"}},
-		{"evaluation list with an unknown id", files, train + " --eval dev=unknown.txt", 3, []string{"dev", "unknown.txt:1:"}},
+		{"list with an unknown id", files, train + " --eval dev=unknown.txt", 3, []string{"dev", "unknown.txt:1:"}},
 	} {
 		c.run(t)
 	}

@@ -67,21 +67,14 @@ func (a *app) example(f *exampleFlags, args []string) error {
 		return err
 	}
 	next := kind.Next(f.out)
+	text := strings.ReplaceAll("\n"+string(linesOf(next)), "\n", "\n  ")
 	return a.print(f.json, struct {
 		Kind string   `json:"kind"`
 		Out  string   `json:"out"`
 		Seed uint64   `json:"seed"`
 		Next []string `json:"next"`
-	}{kind.Name, f.out, f.seed, next}, "%s: %s.\nRun next:\n%s", f.out, kind.About, linesOf(indented(next)))
-}
-
-// indented sets texts in from the margin.
-func indented(texts []string) []string {
-	in := make([]string, len(texts))
-	for i, text := range texts {
-		in[i] = "  " + text
-	}
-	return in
+	}{kind.Name, f.out, f.seed, next}, "%s: %s.\nRun next:%s\n", f.out, kind.About,
+		lines(strings.TrimRight(text, "\n ")))
 }
 
 // kindNamed is the number of the kind that the one argument names, or −1.

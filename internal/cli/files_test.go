@@ -49,7 +49,7 @@ func TestPathsAreDeclared(t *testing.T) {
 			_, writes := f.Annotations[cli.WritesAnnotation]
 			text := slices.Contains([]string{"string", "stringArray", "stringSlice", ""}, f.Value.Type())
 			if text && !reads && !writes && !slices.Contains(noPaths, f.Name) {
-				t.Errorf("%s --%s: it is not said whether it names something that is read, or written; use reads or writes", cmd.Name(), f.Name)
+				t.Errorf("%s --%s: it names something: use reads or writes", cmd.Name(), f.Name)
 			}
 			if writes {
 				writing[cmd.Name()] = true

@@ -253,7 +253,7 @@ func TestSuperpixels(t *testing.T) {
 	mustRun(t, "predict", data, "--list", "test.txt", "-m", whole, "-o", out, "-q")
 	picture, _, err := image.DecodeConfig(bytes.NewReader([]byte(readFile(t, out, "pic4.png"))))
 	if err != nil || picture.Width != imageCols || picture.Height != imageRows {
-		t.Errorf("the picture of labels has %d×%d pixels (%v), want %d×%d", picture.Width, picture.Height, err, imageCols, imageRows)
+		t.Errorf("it has %d×%d pixels (%v), want %d×%d", picture.Width, picture.Height, err, imageCols, imageRows)
 	}
 	set := mustRun(t, "predict", data, "--list", "test.txt", "-m", whole, "-o", out+"2", "-q", "--json").object(t)
 	if first := set["instances"].([]any)[0].(map[string]any); first["nodes"] != float64(imageRows*imageCols) {

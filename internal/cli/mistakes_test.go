@@ -221,8 +221,8 @@ func TestMistakesAtPrediction(t *testing.T) {
 		{"predict $DIR -o $DIR/0.csv", 0, `nodes.csv known, which are not held: give --observed a and --clamp`},
 		{"eval $DIR", 0, `give --observed a; labels that it learned from count here`},
 		{"eval $DIR --split b", 0, "give --observed a\n"},
-		{"predict $DIR/some -o $DIR/1.csv", 0, "the labels of 3 of 4 nodes are known, and not used because of a missing --clamp"},
-		{"predict $DIR --observed a -o $DIR/2.csv", 0, "the labels of 2 of 4 nodes are known, and not used; --clamp holds them"},
+		{"predict $DIR/some -o $DIR/1.csv", 0, "3 of 4 nodes are known, and not used because of a missing --clamp"},
+		{"predict $DIR --observed a -o $DIR/2.csv", 0, "2 of 4 nodes are known, and not used; --clamp holds them"},
 		{"predict $DIR/new -o $DIR/5.csv", 0, ""}, // all labels are known, which predictions need not use
 		{"predict $DIR/some --clamp -o $DIR/6.csv", 0, ""},
 		{"predict $DIR/dear -o $DIR/3.csv", 3, `nodes.csv:2:x: "€3" is not a finite decimal number, which the model wants of this column; write digits and a decimal point alone`},

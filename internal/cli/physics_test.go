@@ -246,7 +246,7 @@ func TestSpinsElsewhere(t *testing.T) {
 	}
 }
 
-// TestSelectEdges: the edge that samples tell nothing of goes, by either rule, and files with all edges go with the model.
+// TestSelectEdges: the edge that samples tell nothing of goes, by either rule; files with all edges go with the model.
 func TestSelectEdges(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -72,9 +72,9 @@ func (f *Format) refuse(p *Peek) error {
 	case f.What == "":
 		return unknown(p.path)
 	case f.Kind == "":
-		return option.At(p.path, 0, "", f.Advice(p), "it is %s, which is not read", option.Text(f.What))
+		return option.At(p.path, 0, "", p.Advise(f.What), "it is %s, which is not read", option.Text(f.What))
 	case f.Kind == KindNetwork:
-		return option.At(p.path, 0, "", f.Advice(p), "it is %s, where data are wanted", option.Text(f.What))
+		return option.At(p.path, 0, "", p.Advise(f.What), "it is %s, where data are wanted", option.Text(f.What))
 	}
 	return nil
 }
@@ -147,7 +147,7 @@ func doubt(folder string, files []string, kind string) error {
 		switch f := p.Best(); {
 		case f.What == "", kind != "" && f.Kind != kind:
 		case f.Kind == "":
-			return option.At(folder, 0, "", f.Advice(p), "%s is %s, which is not read", path, f.What)
+			return option.At(folder, 0, "", p.Advise(f.What), "%s is %s, which is not read", path, f.What)
 		default:
 			return option.At(folder, 0, "", "name the files to read instead of the folder, or call tables NAME.nodes.csv and "+
 				"NAME.edges.csv", "%s looks like %s, and has no name by which a folder is read", path, f.What)

@@ -9,9 +9,11 @@ import (
 	"archive/zip"
 	"bytes"
 	"cmp"
+	_ "embed" // of advice
 	"fmt"
 	"io"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,114 +38,51 @@ type Format struct {
 	Kind  string // that it is read as; "": it is not read
 	signs string // extensions of names, and names of arrays in archives, each of which tells
 	is    func(p *Peek) bool
-	how   string // what to do where the kind is wanted that it is not; see Advice
 }
 
 // formats are tried in this order: what a file holds tells before its name, and its name before its lines.
 var formats = []Format{
-	{"a file of predictions", "", "beliefs log_score", (*Peek).isPrediction, "give the data that they are of"},
-	{"a file of arrays as PyTorch Geometric names them", "", "edge_index", nil, fromGeometric},
-	{"a graph with masks", "", "train_masks", nil, `python3 -c 'import numpy as n, sys; d = n.load(sys.argv[1]); ` +
-		`y = d["node_labels"]; n.savez("converted.npz", edges=n.unique(n.sort(d["edges"]), axis=0), ` +
-		`labels=n.where(d["train_masks"][0], y, -1), node_features=n.c_[d["node_features"], n.ones(len(y))])' FILE`},
-	{"a graph of sparse matrices", "", "adj_indptr", nil, fromSparse},
-	{"a sparse matrix", "", "indptr", nil, `python3 -c 'import numpy, sys, scipy.sparse as s; ` +
-		`numpy.savetxt("edges.csv", numpy.transpose(s.triu(s.load_npz(sys.argv[1]), 1).nonzero()), ` + edgeHeader},
-	{"a network", KindNetwork, ".uai .bif theta", (*Peek).isNetwork,
-		"it has neither labels nor features; ask for its marginals with blockbp infer FILE --task MAR"},
-	{"a file of arrays of other names", "", "", (*Peek).isOtherArrays, "in a folder, name those files that are data; of " +
-		"a network call arrays edges, labels and node_features, and see docs/reference/formats.md; in Python GridCRF, " +
-		"ChainCRF and GraphCRF of blockbp take any: fit(d[\"X\"], d[\"y\"])"},
-	{"a file of arrays", kindNPZ, ".npz", nil, "give it to train, with labels and edges"},
-	{"a list of files", "", ".list", (*Peek).isList, "give the files that it names, in a shell $(cat LIST)"},
-	{"a compressed file", "", ".gz .bz2 .xz .zst .zip", nil, "unpack it, by gunzip, bunzip2, unxz, unzstd or unzip"},
-	{"a model", "", ".safetensors", nil, "name it with -m"},
-	{"a table of tokens", "", "", (*Peek).isTokenTable, AsTaggedText + `, as by python3 -c 'import csv, sys; ` +
-		`_, *t = csv.reader(open(sys.argv[1], encoding="ENCODING", errors="replace"), delimiter="MARK"); b = t[0][0]; ` +
-		`[(print("\n" * (r[0] not in ("", b)) + "\t".join(r[1:])), b := r[0] or b) for r in t if any(r)]' FILE > STEM.conll`},
-	{"a table", kindGraph, "", (*Peek).isTable, ""},
-	{"an alignment of sequences", "", "", (*Peek).IsAlignment,
-		"learn its couplings by {model!blockbp train --model potts} FILE"},
-	{"an alignment of Stockholm or Clustal", "", "", (*Peek).isStockholm, `awk 'NR > 1 && /^[^ #\/]/ && NF > 1 ` +
-		`{if (!s[$1]) k[n++] = $1; s[$1] = s[$1] $2} ` +
-		`END {for (i = 0; i < n; i++) print ">" k[i] "\n" s[k[i]]}' FILE > STEM.fasta`},
-	{"a picture", "", strings.Join(PictureSuffixes, " "), nil,
-		"put pictures into a folder DATA/images, and their labels, ID.png, into DATA/labels, and give DATA"},
-	{"a GraphML, GML or GEXF file", "", ".graphml .gml .gexf", nil, byNetworkx + "KIND" + toTables},
-	{"a GAL file of PySAL", "", ".gal", nil, `awk 'NR == 1 {print "source,target"; next} NR % 2 == 0 {id = $1; next} ` +
-		`{for (i = 1; i <= NF; i++) print id "," $i}' FILE > edges.csv`},
-	{"a factor graph of libDAI", "", ".fg", nil, asUAI + `t = iter("".join(x for x in open(sys.argv[1]) if x[0] != ` +
-		`"#").split()); n = lambda: int(next(t)); c = {}; f = [(s := [n() for _ in range(n())], k := [n() for _ in s], ` +
-		`c.update(zip(s, k)), d := {n(): next(t) for _ in range(n())}, s[::-1], [d.get(i, "0") ` +
-		`for i in range(math.prod(k))]) for _ in range(n())]; c = [c.get(i, 1) for i in range(max(c) + 1)]; ` + printUAI},
-	{"a cost network of toulbar2", "", ".wcsp", nil, asUAI + `t = iter(open(sys.argv[1]).read().split()[1:]); ` +
-		`n = lambda: int(next(t)); v, _, m, u = [n() for _ in range(4)]; c = [n() for _ in range(v)]; ` +
-		`f = [(s := [n() for _ in range(n())], o := next(t), d := {tuple(n() for _ in s): next(t) for _ in range(n())}, ` +
-		`s, [math.exp(-x) * (x < u) for x in (float(d.get(y, o)) for y in itertools.product(*(range(c[z]) ` +
-		`for z in s)))]) for _ in range(m)]; ` + printUAI},
-	{"a file of Hugin, GeNIe or XMLBIF", "", ".xdsl", (*Peek).isHugin, "write it as .bif, as bnlearn and pgmpy do"},
-	{"a Pajek file", "", ".net .paj", nil, byNetworkx + "pajek" + toTables},
-	{"a JSON file", "", ".json", nil, `of records, python3 -c 'import pandas, sys; pandas.read_json(sys.argv[1]).to_csv(` +
-		`"nodes.csv", index=False)' FILE; of a graph as networkx.node_link_data writes it, ` +
-		`python3 -c 'import json, pandas, sys; d = json.load(open(sys.argv[1])); ` +
-		`pandas.json_normalize(d["nodes"]).to_csv("nodes.csv", index=False); ` +
-		`pandas.json_normalize(d.get("links") or d["edges"]).to_csv("edges.csv", index=False)' FILE`},
-	{"a file of JSON lines", "", ".jsonl", nil, `of sentences, python3 -c 'import json, sys; [print(*map(` +
-		`"%s\t%s".__mod__, zip(d["tokens"], d["ner_tags"])), "", sep="\n") for d in map(json.loads, open(sys.argv[1]))]' ` +
-		`FILE > STEM.conll`},
-	{"an array without a name", "", ".npy", nil, `put it into npz with its name, in Python numpy.savez("data.npz", ` +
-		`labels=…, edges=…, node_features=…); of pictures, voxels and series use blockbp.GridCRF there; ` +
-		`of samples, python3 -c 'import numpy, sys; ` +
-		`a = numpy.load(sys.argv[1]); numpy.savetxt("samples.csv", a.reshape(len(a), -1), "%g", ",")' FILE`},
-	{"a file of another program", "", ".parquet .pq .xls .xlsx .ods .mtx .mat .pt .pth .pkl " +
-		".rds .sqlite .db .arff .dot .h5 .hdf5 .geojson .shp", nil,
-		"write tables nodes.csv and edges.csv, tagged text, or arrays, in Python numpy.savez(\"data.npz\", labels=…, " +
-			"edges=…, node_features=…)"},
-	{"a table of nodes as of Cora", "", ".content", nil, `awk -F'\t' 'NR == 1 {printf "id"; ` +
-		`for (i = 2; i < NF; i++) printf "\tw" i; print "\tlabel"} 1' FILE > nodes.tsv`},
-	{"a list of neighbours", "", ".adjlist", nil, `python3 -c 'import networkx as n, sys; ` +
-		`n.write_edgelist(n.read_adjlist(sys.argv[1]), "graph.edgelist", data=False)' FILE`},
-	{EdgeList, kindGraph, "", (*Peek).isEdgeList, ""},
-	{"text of words with tags behind them", "", "", (*Peek).isWordTags, `write a word and its tag on each line: ` +
-		`awk '{for (i = 1; i <= NF; i++) {n = match($i, /[MARK][^MARK]*$/); ` +
-		`print substr($i, 1, n - 1) "\t" substr($i, n + 1)}; print ""}' FILE > STEM.conll`},
-	{"rows of numbers", "", "", (*Peek).isRows, "write a header and commas for a table of nodes or edges; of a matrix " +
-		`of edges, python3 -c 'import numpy, sys; numpy.savetxt("edges.csv", numpy.argwhere(numpy.triu(` +
-		`numpy.loadtxt(sys.argv[1]LAYOUT), 1)), ` + edgeHeader + "; of samples, {model!blockbp train --model ising} FILE"},
-	{"text as MALLET's SimpleTagger reads it", "", "", (*Peek).isMallet, `write labels first and tabs between: ` +
-		`awk '!NF {print; next} {s = ""; for (i = 1; i < NF; i++) s = s "\t" $i; gsub(/:/, "\\:", s); print $NF s}' ` +
-		`FILE > STEM.crfsuite`},
-	{"tagged text", kindText, "", (*Peek).isText, "give it to train"},
+	{"a file of predictions", "", "beliefs log_score", (*Peek).isPrediction},
+	{"a file of arrays as PyTorch Geometric names them", "", "edge_index", nil},
+	{"a graph with masks", "", "train_masks", nil},
+	{"a graph of sparse matrices", "", "adj_indptr", nil},
+	{"a sparse matrix", "", "indptr", nil},
+	{"a network", KindNetwork, ".uai .bif theta", (*Peek).isNetwork},
+	{"a file of arrays of other names", "", "", (*Peek).isOtherArrays},
+	{"a file of arrays", kindNPZ, ".npz", nil},
+	{"a list of files", "", ".list", (*Peek).isList},
+	{"a compressed file", "", ".gz .bz2 .xz .zst .zip", nil},
+	{"a model", "", ".safetensors", nil},
+	{"a table of tokens", "", "", (*Peek).isTokenTable},
+	{"a table", kindGraph, "", (*Peek).isTable},
+	{"an alignment of sequences", "", "", (*Peek).IsAlignment},
+	{"an alignment of Stockholm, Clustal or PHYLIP", "", "", (*Peek).isStockholm},
+	{"a picture", "", strings.Join(PictureSuffixes, " "), nil},
+	{"a GraphML, GML or GEXF file", "", ".graphml .gml .gexf", nil},
+	{"a GAL file of PySAL", "", ".gal", nil},
+	{"a GWT file of PySAL", "", ".gwt", nil},
+	{"a graph of METIS", "", ".graph .metis", nil},
+	{"a factor graph of libDAI", "", ".fg", nil},
+	{"a cost network of toulbar2", "", ".wcsp", nil},
+	{"a file of Hugin, GeNIe or XMLBIF", "", ".xdsl", (*Peek).isHugin},
+	{"a Pajek file", "", ".net .paj", nil},
+	{"a file of JSON lines with spans", "", "", mostly(`^\{.*"text": ?".*"(labels?|spans|entities)": ?\[`)},
+	{"a file of JSON lines", "", ".jsonl", (*Peek).isJSONLines},
+	{"a JSON file", "", ".json", nil},
+	{"an array without a name", "", ".npy", nil},
+	{"a file of another program", "", ".parquet .pq .xls .xlsx .ods .mtx .mat .pt .pth .pkl .rds .sqlite .db .arff .dot " +
+		".h5 .hdf5 .geojson .shp .gpkg .swm .dta .sav .feather .spacy .ped .vcf", nil},
+	{"a table of nodes as of Cora", "", ".content", nil},
+	{"a list of neighbours", "", ".adjlist", nil},
+	{"a table of letters, as of Taskar's set", "", "", mostly(`^\d+\t[a-z]\t-?\d+(\t\d+){100}`)},
+	{"rows of characters", "", "", mostly(`^([01]{4,}|[-+]{4,})$`)},
+	{EdgeList, kindGraph, "", (*Peek).isEdgeList},
+	{"text of words with tags behind them", "", "", (*Peek).isWordTags},
+	{"rows of numbers", "", "", (*Peek).isRows},
+	{"text without labels", "", ".in .out", mostly(`^[^\t]* [^\t]*[.!?"]$`)},
+	{"text as MALLET's SimpleTagger reads it", "", "", (*Peek).isMallet},
+	{"tagged text", kindText, "", (*Peek).isText},
 }
-
-const (
-	// fromGeometric turns such arrays, and those of OGB, into others: labels may be [n, 1], NaN hides one, and where there
-	// is a mask of those to learn from it hides the others.
-	fromGeometric = `python3 -c 'import numpy as n, sys; d = n.load(sys.argv[1]); e = n.sort(d["edge_index"].T); ` +
-		`y = n.nan_to_num(d["y"].squeeze(), nan=-1).astype(int); ` +
-		`n.savez("converted.npz", edges=n.unique(e[e[:, 0] < e[:, 1]], axis=0), ` +
-		`labels=n.where(d["train_mask"] if "train_mask" in d else True, y, -1), ` +
-		`**{"node_features": n.c_[d[k], n.ones(len(y))] for k in ("x", "node_feat") if k in d})' FILE`
-	// fromSparse turns a graph of sparse matrices into arrays.
-	fromSparse = `python3 -c 'import numpy, sys, scipy.sparse as s; d = numpy.load(sys.argv[1], allow_pickle=True); ` +
-		`m = lambda a: s.csr_matrix((d[a + "_data"], d[a + "_indices"], d[a + "_indptr"]), d[a + "_shape"]); ` +
-		`e = numpy.transpose(s.triu(m("adj") + m("adj").T, 1).nonzero()); ` +
-		`numpy.savez("converted.npz", edges=e, labels=d["labels"], ` +
-		`**({"node_features": m("attr").toarray()} if "attr_data" in d else {}))' FILE`
-	// asUAI and printUAI stand around what gives f, factors whose last two parts are a scope and a table, and c, states.
-	// In one piece the first word would be taken for MARK.
-	asUAI    = `write it as .uai: python3 -c 'import itertools, math, sys; `
-	printUAI = `print("MAR" "KOV", len(c), *c, len(f), *[x for y in f for x in (len(y[-2]), *y[-2])], ` +
-		`*[x for y in f for x in (len(y[-1]), *y[-1])])' FILE > STEM.uai`
-	// edgeHeader ends a call of savetxt for a table of edges, and the program.
-	edgeHeader = `fmt="%d", delimiter=",", header="source,target", comments="")' FILE`
-	// byNetworkx and toTables stand around the name of a function that reads a graph.
-	byNetworkx = `python3 -c 'import networkx, pandas, sys; graph = networkx.read_`
-	toTables   = `(sys.argv[1]); pandas.DataFrame([{**d, "id": u} for u, d in graph.nodes(data=True)]).to_csv(` +
-		`"nodes.csv", index=False); networkx.to_pandas_edgelist(graph).to_csv("edges.csv", index=False)' FILE`
-	// AsTaggedText is how sentences are written.
-	AsTaggedText = "write a token, a tab and its label on each line, and an empty line between sentences"
-)
 
 // fits reports whether a file is of the format.
 func (f *Format) fits(p *Peek) bool {
@@ -152,11 +91,27 @@ func (f *Format) fits(p *Peek) bool {
 	})
 }
 
-// Advice tells what to do with a file where other data are wanted. In the text of the format words in capitals stand
+//go:embed advice.txt
+var adviceText string
+
+// advice has, by names of formats and of mistakes, what to do.
+var advice = func() map[string]string {
+	all, what := map[string]string{}, ""
+	for line := range strings.Lines(adviceText) {
+		if name, heads := strings.CutPrefix(strings.TrimSpace(line), "# "); heads {
+			what = name
+		} else {
+			all[what] = strings.TrimSpace(all[what] + " " + name)
+		}
+	}
+	return all
+}()
+
+// Advise tells what to do with a file that is this, where other data are wanted. In advice.txt words in capitals stand
 // for its path, that without folder and extension, the extension and what lines are made of.
-func (f *Format) Advice(p *Peek) string {
+func (p *Peek) Advise(what string) string {
 	mark, layout := p.tagMark(), ""
-	if f.is == nil || mark == "" {
+	if !p.isWordTags() || mark == "" {
 		mark = string(separatorOf(p.header(), Separators))
 	}
 	if strings.Contains(p.header(), mark) {
@@ -168,7 +123,7 @@ func (f *Format) Advice(p *Peek) string {
 	stem := strings.TrimSuffix(filepath.Base(p.path), filepath.Ext(p.path))
 	return strings.NewReplacer("FILE", printable.Word(p.path), "STEM", printable.Word(stem), "KIND",
 		strings.TrimPrefix(p.extension, "."), "MARK", mark, "LAYOUT", layout,
-		"ENCODING", cmp.Or(encodingOf([]byte(p.start)), "UTF-8")).Replace(f.how)
+		"ENCODING", cmp.Or(encodingOf([]byte(p.start)), "UTF-8")).Replace(advice[what])
 }
 
 // Peek is a look at the beginning of a file.
@@ -228,15 +183,36 @@ func (p *Peek) Best() *Format {
 	return &Format{}
 }
 
-// encodingOf is the likeliest encoding of bytes that are not text in UTF-8, "" if they are.
+// beyondASCII are letters that ASCII has not, or what is taken for them.
+var beyondASCII = regexp.MustCompile(`[^\x00-\x7f]+`)
+
+// encodingOf is the likeliest encoding of bytes that are not text in UTF-8, "" if they are: these letters stand alone
+// in Latin scripts, and are words in Cyrillic and pairs of bytes in East Asia, with kana that begin as told here.
 func encodingOf(data []byte) string {
+	runs, all, odd, kana := beyondASCII.FindAll(data, -1), 0, 0, 0
+	for _, run := range runs {
+		all, odd = all+len(run), odd+len(run)%2
+		for i := 0; i < len(run); i += 2 {
+			if run[i]>>1 == 0xa4>>1 {
+				kana++
+			}
+		}
+	}
 	switch {
 	case bytes.IndexByte(data, 0) >= 0:
 		return "UTF-16"
 	case utf8.Valid(data):
 		return ""
+	case 4*bytes.Count(data, []byte{0x82})+4*bytes.Count(data, []byte{0x83}) > len(runs):
+		return "SHIFT_JIS"
+	case all < 2*len(runs):
+		return "ISO-8859-1"
+	case 4*kana > len(runs):
+		return "EUC-JP"
+	case 4*odd > len(runs):
+		return "WINDOWS-1251"
 	}
-	return "ISO-8859-1"
+	return "GB18030"
 }
 
 // NotText is the error of a file that is no text in UTF-8, at its first line that is none.
@@ -248,7 +224,7 @@ func NotText(path string, data []byte) error {
 	at := bytes.IndexFunc(data, func(r rune) bool { return r == 0 || r == utf8.RuneError })
 	return &option.Error{File: path, Line: LineAt(data, at), Problem: "it is not text in UTF-8",
 		Remedy: fmt.Sprintf("save it in UTF-8, such as by iconv -f %s -t UTF-8 %s > %s (with the name of its encoding, such "+
-			"as EUC-JP, if that is another; a workbook is no text: save it as CSV)", encodingOf(data), printable.Word(path),
+			"as EUC-KR, if that is another; a workbook is no text: save it as CSV)", encodingOf(data), printable.Word(path),
 			printable.Word(strings.TrimSuffix(path, extension)+".utf8"+extension))}
 }
 
@@ -296,7 +272,21 @@ func (p *Peek) isOtherArrays() bool {
 }
 
 func (p *Peek) isStockholm() bool {
-	return strings.HasPrefix(p.start, "# STOCKHOLM") || strings.HasPrefix(p.start, "CLUSTAL")
+	return strings.HasPrefix(p.start, "# STOCKHOLM") || strings.HasPrefix(p.start, "CLUSTAL") || p.extension == ".phy"
+}
+
+// isJSONLines knows an object a line.
+func (p *Peek) isJSONLines() bool {
+	return len(p.lines) > 1 && strings.HasPrefix(p.lines[0], "{") && strings.HasPrefix(p.lines[1], "{")
+}
+
+// mostly knows files whose names tell nothing by what most of their lines are.
+func mostly(line string) func(p *Peek) bool {
+	is := regexp.MustCompile(line)
+	return func(p *Peek) bool {
+		others := slices.DeleteFunc(slices.Clone(p.lines), is.MatchString)
+		return (p.plain() || strings.HasPrefix(p.start, "{")) && 2*len(others) < len(p.lines)
+	}
 }
 
 func (p *Peek) isHugin() bool {

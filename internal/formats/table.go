@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -116,13 +117,16 @@ func ReadRows(path string, data []byte, list bool) *Table {
 	if t.Keep(NotText(path, data)); len(t.List) > 0 {
 		return t
 	}
+	if bytes.HasPrefix(data, []byte("sep=")) { // by which Excel knows the separator
+		data = data[bytes.IndexByte(append(data, '\n'), '\n'):]
+	}
 	start, _, _ := bytes.Cut(bytes.TrimLeft(data, "\r\n"), []byte("\n"))
 	if t.comma = separatorOf(string(start), Separators); list {
 		t.readEdgeList(data)
 	} else {
 		t.readCells(data)
 	}
-	if len(t.Rows) == 0 {
+	if len(t.Rows)+len(t.List) == 0 {
 		t.Add(0, "", "", "it is empty, want a line with the names of columns, and a line for each row")
 	}
 	return t
@@ -152,8 +156,8 @@ func (t *Table) readCells(data []byte) {
 		}
 	}
 	if at := (*csv.ParseError)(nil); errors.As(err, &at) {
-		t.Add(at.StartLine, "", `put a whole cell that has quotes or separators in quotes, and write its quotes twice, ""`,
-			"%v", at.Err)
+		t.Add(at.StartLine, "", `put a whole cell that has quotes or separators in quotes, and write its quotes twice, ""`+
+			"; in R write.csv(table, FILE, row.names = FALSE) does", "%v", at.Err)
 	} else if err != io.EOF {
 		t.Keep(option.OfFile(t.File, err))
 	}
@@ -164,7 +168,7 @@ func (t *Table) Number(cell string) (float64, error) {
 	if t.comma == ';' && strings.Count(cell, ",") == 1 {
 		cell = strings.Replace(cell, ",", ".", 1)
 	}
-	return numeric.ParseDecimal(cell)
+	return numeric.ParseDecimal(strings.Replace(cell, "−", "-", 1)) // as typesetters write it
 }
 
 // TakeHeader makes names of columns of the first row.
@@ -247,6 +251,31 @@ func (t *Table) Column(names ...string) int {
 // that R, pandas and databases write.
 func MissingCell(cell string) bool {
 	return slices.Contains([]string{"", "?", "na", "n/a", "#n/a", "<na>", "nan", "null"}, strings.ToLower(cell))
+}
+
+// nines matches numbers that people write for what is not known.
+var nines = regexp.MustCompile(`^-?9+(\.0+)?$`)
+
+// MissingCode is such a number among cells that are different, if it is farther from all others than these are from
+// each other, or the only negative one; "" where there is none.
+func MissingCode(cells []string) string {
+	var x []float64
+	for i := 0; i < len(cells) && slices.ContainsFunc(cells, nines.MatchString); i++ {
+		if v, err := numeric.ParseDecimal(cells[i]); err == nil {
+			x = append(x, v)
+		}
+	}
+	slices.Sort(x)
+	n := len(x)
+	i := slices.IndexFunc(cells, func(cell string) bool {
+		v, _ := numeric.ParseDecimal(cell)
+		return n > 2 && nines.MatchString(cell) && (v == x[n-1] && v-x[n-2] > x[n-2]-x[0] ||
+			v == x[0] && (x[1]-v > x[n-1]-x[1] || v < 0 && x[1] >= 0))
+	})
+	if i < 0 {
+		return ""
+	}
+	return cells[i]
 }
 
 // IsPlain reports whether a table of nodes has no header: it is tsv, and the second of its first cells, of at most

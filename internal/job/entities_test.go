@@ -75,6 +75,8 @@ func TestEntities(t *testing.T) {
 		{"B-A I-A ? B-A", "B-A I-A I-A B-A", entityCount{2, 2, 2}},
 		// Other letters and marks.
 		{"B_A M_A E_A O", "B_A M_A E_A O", entityCount{1, 1, 1}},
+		{"PER-B PER-I O LOC_B", "PER-B PER-I O O", entityCount{2, 1, 1}},
+		{"B-A 0 B-A", "B-A 0 0", entityCount{2, 1, 1}},
 		{"U-A B-A L-A", "U-A B-A L-A", entityCount{2, 2, 2}},
 		{"B I O B", "B I O O", entityCount{2, 1, 1}},
 		{"B-A-B I-A-B", "B-A-B I-A-B", entityCount{1, 1, 1}},

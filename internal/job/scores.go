@@ -8,6 +8,7 @@ import (
 	_ "image/jpeg" // photographs
 	_ "image/png"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -420,15 +421,23 @@ type entity struct{ from, to, of int }
 // W for S.
 const tagLetters, firstLetters, finalLetters = "BIESMLUW", "BSUW", "ESLUW"
 
+// behind matches tags whose letter stands behind the type, as PER-B.
+var behind = regexp.MustCompile(`(?m)^(.+)[-_]([` + tagLetters + `])$`)
+
 // newEntities returns nil for states of text that are no such tags.
 func newEntities(set *dataset.Set) *Entities {
-	e := &Entities{}
 	if set.Recipe.Kind != "text" {
 		return nil
 	}
-	letters := map[byte]bool{}
-	for _, state := range stateNames(set) {
-		if state == "O" {
+	states := strings.Join(stateNames(set), "\n")
+	return cmp.Or(entitiesOf(states), entitiesOf(behind.ReplaceAllString(states, "$2-$1")))
+}
+
+// entitiesOf returns nil for lines that are no tags whose letters stand first.
+func entitiesOf(states string) *Entities {
+	e, letters := &Entities{}, map[byte]bool{}
+	for state := range strings.SplitSeq(states, "\n") {
+		if state == "O" || state == "0" { // which a keyboard has beside it
 			e.tags = append(e.tags, tag{of: -1})
 			continue
 		}
