@@ -16,47 +16,20 @@ import (
 //   - If the final check finds that the weights are worse than others, those are checked in turn, if there is time
 //     (outOfTime), and else taken with the values of their own check (recall).
 
-// wholePassSeconds is what a whole pass takes, as the last one has, if there was one.
-func (l *learner) wholePassSeconds() float64 {
-	if l.passSeconds > 0 {
-		return l.passSeconds
-	}
-	if now, from := l.pace(), l.paceFrom; now.work > from.work {
-		// A sweep takes about as long as what follows sweeps; a checked one somewhat longer.
-		return (wholeSweeps + 1) * (now.seconds - from.seconds) / (now.work - from.work)
-	}
-	return 0
-}
-
-// pace is how far a run has come in which time: work is sweeps and gradients.
-type pace struct{ seconds, work float64 }
-
-func (l *learner) pace() pace {
-	return pace{l.seconds(), l.progress.Sweeps + l.progress.Gradients}
-}
-
 // endSeconds is what the end of the run will take, at least: a checkpoint and a pass, of the final check or, where that
 // has nothing to find, the one that may begin; or the rest of the pass at work.
 func (l *learner) endSeconds() float64 {
 	seconds := 0.0
 	switch at := l.progress.Pass.Next; {
 	case at > 0 && l.canFinishPass():
-		seconds = l.wholePassSeconds() * float64(len(l.whole)-at) / float64(len(l.whole))
+		seconds = l.clock.wholePassSeconds() * float64(len(l.whole)-at) / float64(len(l.whole))
 	case at == 0 || !l.knowsAccepted():
-		seconds = l.wholePassSeconds()
+		seconds = l.clock.wholePassSeconds()
 	}
-	if l.savesInTime() {
-		seconds += l.savingSeconds()
+	if l.clock.savesInTime() {
+		seconds += l.clock.savingSeconds()
 	}
 	return seconds
-}
-
-// seconds is how long the run has taken until now, in all processes the same: what it decides they do together.
-func (l *learner) seconds() float64 {
-	if l.clock.IsZero() { // it does not run
-		return l.progress.Seconds
-	}
-	return l.settings.team.Number(time.Since(l.clock).Seconds())
 }
 
 // overTime and overSeconds are how much longer than its limit a run may take for its end, as a
@@ -104,7 +77,7 @@ func (l *learner) weightsToEndWith(status Status) ([]float64, point) {
 // run ends with the weights of this pass.
 func (l *learner) canFinishPass() bool {
 	_, end := l.weightsToEndWith(TimeLimit)
-	return l.descends() && !l.progress.Check.Active && l.progress.Pass.Next > 0 && l.convexNumbers &&
+	return l.auto.descends() && !l.progress.Check.Active && l.progress.Pass.Next > 0 && l.convexNumbers &&
 		end == l.progress.Point
 }
 
@@ -148,24 +121,12 @@ func (s *Settings) timeIsOver(p *progress) (Status, string) {
 	return TimeLimit, fmt.Sprintf("seconds %.4g%s ≥ limit %.4g", p.Seconds, with, s.MaxTime.Seconds())
 }
 
-// savesInTime reports that a limit of time leaves a state. One that takes more than longestSave of the time there was
-// is left out, unless the settings ask for states: training is what the time is for.
-func (l *learner) savesInTime() bool {
-	return l.settings.CheckpointEvery > 0 || l.savingSeconds() <= longestSave*l.settings.MaxTime.Seconds()
-}
-
 // knowsAccepted reports that the pass which accepted the origin of descent's line has found all that a final check of
 // it would: so a limit of time ends a run at once. Small problems have the time to check.
 func (l *learner) knowsAccepted() bool {
-	if !l.convexNumbers || !l.descends() || !l.copies() || !l.auto.descent.onLine() {
+	if !l.convexNumbers || !l.auto.descends() || !l.messages.copies() || !l.auto.descent.onLine() {
 		return false // of other numbers a final check infers from scratch
 	}
 	d := l.auto.descent
 	return d.slope < 0 && (!l.bounded || d.lowestPoint == d.originPoint)
-}
-
-// outOfTime reports that another pass of the check would end later than a run may.
-func (l *learner) outOfTime() bool {
-	longest := l.settings.longest()
-	return longest > 0 && l.seconds()+l.wholePassSeconds() >= longest
 }

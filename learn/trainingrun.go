@@ -20,9 +20,9 @@ type trainingRun struct {
 }
 
 // planTrainingRun has the model itself: allocate makes a copy of it.
-func planTrainingRun(p *Problem, s *Settings) trainingRun {
+func planTrainingRun(p *Problem, s *Settings) *trainingRun {
 	unknown := math.NaN()
-	c := trainingRun{
+	c := &trainingRun{
 		problem: p, settings: s, model: p.Model,
 		progress: progress{FirstNorm: unknown, FirstObjective: unknown, BestValue: unknown, Upper: unknown},
 	}
