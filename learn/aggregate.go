@@ -50,15 +50,6 @@ func (a *aggregate) addUntied(next []float64, units []*unit, block int) {
 	}
 }
 
-// addAllUntied adds all untied beliefs of a unit.
-func (a *aggregate) addAllUntied(u *unit) {
-	for _, span := range allSpans(a.layout) {
-		if span.Untied {
-			simd.AddScaled(a.total[span.At:][:span.Len], u.untied[span.Part:][:span.Len], u.weight)
-		}
-	}
-}
-
 // entropy is Σ c H(τ) of all contributions.
 func (a *aggregate) entropy() float64 { return a.moments[len(a.moments)-1] }
 
@@ -74,25 +65,6 @@ func (a *aggregate) estimate(theta []float64, l2 float64) (objective, norm float
 		norm += g * g
 	}
 	return product + a.entropy() + l2/2*square, math.Sqrt(norm)
-}
-
-// boundAtWeights is F at weights where every block was visited, but for what splits add.
-func (a *aggregate) boundAtWeights(theta []float64, l2 float64) float64 {
-	value := l2/2*simd.Dot(theta, theta) + a.moments[len(a.moments)-2]
-	if &a.reference[0] != &a.data[0] {
-		for i, x := range theta {
-			value += x * (a.reference[i] - a.data[i])
-		}
-	}
-	return value
-}
-
-// residual is ‖Mτ − w̄‖².
-func (a *aggregate) residual() (square float64) {
-	for i, x := range a.total {
-		square += (x - a.data[i]) * (x - a.data[i])
-	}
-	return square
 }
 
 // meanBeliefs writes the mean belief of every type: uniform for untied types and for types without elements.

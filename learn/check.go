@@ -237,6 +237,67 @@ func (l *learner) refreshed() {
 	}
 }
 
+// takeAccepted goes back to the accepted weights of the automatic rule, where those at hand are of a step that it may
+// yet refuse. Weights for which convergence is about to be claimed stay. At a limit of time the final
+// check may be the only one (fallBack), and is at the weights of the smallest F.
+func (l *learner) takeAccepted() {
+	if c := &l.progress.Check; c.Active && c.Purpose == checkConvergence {
+		return
+	}
+	weights, at := l.weightsToEndWith(l.progress.Status)
+	copy(l.model.Weights, weights)
+	l.progress.Point = at
+}
+
+// weightsToEndWith are those that takeAccepted goes back to, or those at hand.
+func (l *learner) weightsToEndWith(status Status) ([]float64, point) {
+	if l.auto == nil {
+		return l.model.Weights, l.progress.Point
+	}
+	d := l.auto.descent
+	if status == TimeLimit && !math.IsInf(l.least(), 1) {
+		return d.lowest, d.lowestPoint
+	}
+	if d.onLine() {
+		return d.origin, d.originPoint
+	}
+	return l.model.Weights, l.progress.Point
+}
+
+// knowsAccepted reports that the pass which accepted the origin of descent's line has found all that a final check of
+// it would: so a limit of time ends a run at once. Small problems have the time to check.
+func (l *learner) knowsAccepted() bool {
+	if !l.convexNumbers || !l.auto.descends() || !l.messages.copies() || !l.auto.descent.onLine() {
+		return false // of other numbers a final check infers from scratch
+	}
+	d := l.auto.descent
+	return d.slope < 0 && (!l.bounded || d.lowestPoint == d.originPoint)
+}
+
+// canFinishPass reports that a whole pass is at work which a limit of time leaves to the final check, as its first: the
+// run ends with the weights of this pass.
+func (l *learner) canFinishPass() bool {
+	_, end := l.weightsToEndWith(TimeLimit)
+	return l.auto.descends() && !l.progress.Check.Active && l.progress.Pass.Next > 0 && l.convexNumbers &&
+		end == l.progress.Point
+}
+
+// endSeconds is what the end of the run will take, at least: a checkpoint and a pass, of the final check or, where that
+// has nothing to find, the one that may begin; or the rest of the pass at work.
+func (l *learner) endSeconds() float64 {
+	seconds := 0.0
+	switch at := l.progress.Pass.Next; {
+	case at > 0 && l.canFinishPass():
+		seconds = l.clock.wholePassSeconds() * float64(len(l.whole)-at) / float64(len(l.whole))
+	case at == 0 || !l.knowsAccepted():
+		seconds = l.clock.wholePassSeconds()
+	}
+	if l.clock.savesInTime() {
+		seconds += l.clock.savingSeconds()
+	}
+	return seconds
+}
+
 // boundByLowest takes the smallest F that was found at these weights for the objective: messages
 // that a refused step has led away do not come back to it within the passes of a final check.
 func (l *learner) boundByLowest() {

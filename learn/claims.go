@@ -66,7 +66,11 @@ func (k *claims) raiseLowerBound() {
 	if !k.certified || !math.IsNaN(p.FirstObjective) && !(p.Upper <= p.FirstObjective+k.slack()) {
 		return
 	}
-	if bound := lowerBound(k.entropy(), k.residual(), k.problem.L2, k.problem.Statistics == nil); bound > p.Lower {
+	square := 0.0
+	for i, x := range k.total {
+		square += (x - k.data[i]) * (x - k.data[i])
+	}
+	if bound := lowerBound(k.entropy(), square, k.problem.L2, k.problem.Statistics == nil); bound > p.Lower {
 		p.Lower = bound
 	}
 }

@@ -34,17 +34,15 @@ const beliefsTogether = 4096
 // layOut decides what a contribution of a block looks like, of so many.
 func layOut(layout *crf.Layout, blocks int) *contributionLayout {
 	c := &contributionLayout{stride: layout.TiedSize}
-	largest := 0
 	place := func(spans []crf.Span) []int {
 		var at []int
-		largest = 0
 		for _, span := range spans {
 			if span.Untied {
 				at = append(at, -1)
 				continue
 			}
 			at = append(at, c.stride)
-			c.stride, largest = c.stride+span.States, max(largest, span.States)
+			c.stride += span.States
 			c.tied = append(c.tied, span)
 		}
 		return at
@@ -54,7 +52,10 @@ func layOut(layout *crf.Layout, blocks int) *contributionLayout {
 	c.edgeMoment = place(layout.Edge)
 	c.stride += 2 // the part of the upper bound, and the entropy
 	if blocks > 1 {
-		c.cutStride = largest + 2
+		c.cutStride = 2
+		for _, span := range c.tied[c.tiedNodes:] {
+			c.cutStride = max(c.cutStride, span.States+2)
+		}
 	}
 	// As many edges as of the type with the largest tables.
 	c.edgesTogether = max(1, min(ground.RowsPerBatch, beliefsTogether/largestTable(layout.Edge)))

@@ -86,8 +86,7 @@ func TestCutEdgesHavePlaces(t *testing.T) {
 	part := must(partition.FromAssignment(g, partition.BreadthFirst(g, 30), 30))
 	j := &unitSet{blocks: 30, units: []*unit{{partition: part}}}
 	j.placeCutEdges()
-	u := j.units[0]
-	w := &worker{unit: u}
+	u, w := j.units[0], &worker{unit: j.units[0]}
 	at := map[int32][2]int32{} // place of an edge: the edge, and how often it was seen
 	for x := range part.Blocks {
 		block := &part.Blocks[x]

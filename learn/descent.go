@@ -275,9 +275,7 @@ func (d *descent) rememberLowest() {
 func (d *descent) onLine() bool { return d.began && d.alpha != 0 && !d.fromStart() }
 
 // fromStart reports that the weights at hand are those to which the first visits have led.
-func (d *descent) fromStart() bool {
-	return d.fromVisits && d.alpha == 1 && d.slope == 0
-}
+func (d *descent) fromStart() bool { return d.fromVisits && d.alpha == 1 && d.slope == 0 }
 
 // shrink goes back on the line, all of the way to the start of the run, and else to the minimum of the parabola through
 // F and its slope at the origin and F here, between a tenth and half of the length.

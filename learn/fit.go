@@ -45,54 +45,6 @@ func Fit(ctx context.Context, p Problem, settings Settings) (*Result, error) {
 	return l.run(ctx, began)
 }
 
-// progress is where a run stands: with the weights, messages and contributions, all that a resumed run needs.
-type progress struct {
-	Iterations   int
-	Sweeps       float64 // messages of all edges, once; with a local objective, evaluations of it
-	CheckSweeps  float64
-	Gradients    float64
-	Seconds      float64 // before the last start
-	CheckSeconds float64
-
-	FirstNorm      float64 // ‖∇L‖₂ at the start
-	FirstObjective float64
-	FirstResidual  float64 // of the inference there
-	Objective      float64
-	GradientNorm   float64
-	Upper          float64 // F, NaN where blocks were visited at different weights
-	Lower          float64 // bound of the smallest objective, at first that of known labels, 0, or of means, −∞
-	SmallPromises  int     // steps in a row that promised little, and
-	Promised       float64 // the most that one did
-	Point          point   // of the weights at hand
-	Worse          int     // pass ends in a row above the first objective
-	LastCheck      int
-	FailedChecks   int
-	FellBack       bool // to the start, in the final checks
-
-	NextEvaluation float64 // sweeps
-	BestValue      float64
-	SinceBest      int
-
-	// Damping of the messages, for inference that need not converge without, and what decides it.
-	MessageDamping float64
-	Circling       circling
-
-	Pass     passState
-	Accepted passState // what the pass found that accepted the origin of descent's line
-	Check    checkProgress
-	Status   Status
-	Reason   string
-}
-
-// point says which weights there are: those of the start, those of the n-th step that descent has accepted, n > 0, or
-// those of a step that nothing has judged.
-type point int
-
-const (
-	startPoint point = 0
-	unjudged   point = -1
-)
-
 // run counts the seconds since started.
 func (l *learner) run(ctx context.Context, started time.Time) (*Result, error) {
 	if l.settings.Checkpoint == nil && !l.replicated() {
@@ -138,42 +90,30 @@ func (l *learner) run(ctx context.Context, started time.Time) (*Result, error) {
 
 // replicated reports that several processes do all of the same work, each for itself. A clock or a
 // context of one may not end a visit there: its messages would be others than those of the rest.
-func (l *learner) replicated() bool {
-	return l.ranks.size < l.settings.team.Size()
-}
-
-// interrupted reports that a run that saves no state was.
-func (l *learner) interrupted() bool {
-	return l.stopped != nil && l.settings.team.Any(l.stopped.Err() != nil)
-}
+func (l *learner) replicated() bool { return l.ranks.size < l.settings.team.Size() }
 
 // iterate is one iteration of the paper's Algorithm 2: a visit, and a step of the weights.
 func (l *learner) iterate() error {
 	blocks := l.pick(l.progress.Iterations)
-	v := visit{blocks: blocks, limits: l.messages.innerLimits(), until: l.stopped}
-	if l.settings.MaxTime > 0 && v.limits.MaxSweeps > wholeSweeps && !l.clock.began.IsZero() && !l.replicated() {
-		deadline := l.clock.began.Add(l.settings.latest(l.endSeconds()))
-		until, stop := context.WithDeadline(cmp.Or(v.until, context.Background()), deadline)
-		defer stop()
-		v.until = until
-	}
-	report, err := l.visitBlocks(v)
-	if err != nil {
+	limits := l.messages.innerLimits()
+	until, stop := l.endOfVisit(limits.MaxSweeps)
+	defer stop()
+	report, err := l.visitBlocks(visit{blocks: blocks, limits: limits, until: until})
+	switch {
+	case err != nil:
 		return err
-	}
-	if report.ended && l.interrupted() {
+	case report.ended && l.stopped != nil && l.settings.team.Any(l.stopped.Err() != nil): // interrupted
 		return nil
-	}
-	if report.ended { // a longer run goes on with the messages as they are
+	case report.ended: // a longer run goes on with the messages as they are
 		l.sumContributions() // cut edges have kept beliefs that the visit has not added
 		l.progress.Seconds = l.clock.seconds()
 		l.progress.Status, l.progress.Reason = l.settings.timeIsOver(&l.progress)
 		return l.startFinalCheck()
 	}
 	// Automatic steps begin descent in here, at the end of a pass: descends reports true from then on.
-	size, err := l.step()
-	if err != nil || l.progress.Check.Active {
-		return err
+	size := l.step()
+	if l.progress.Check.Active {
+		return nil
 	}
 	pass := &l.progress.Pass
 	pass.see(report.firstResidual)
@@ -182,6 +122,16 @@ func (l *learner) iterate() error {
 		l.messages.damp(size == 0)
 	}
 	return l.endIteration(blocks[0], size, &report)
+}
+
+// endOfVisit is what ends a visit of so many sweeps between two of them: many, so that the time of the run may be over
+// before they are made.
+func (l *learner) endOfVisit(sweeps int) (until context.Context, stop func()) {
+	if l.settings.MaxTime == 0 || sweeps <= wholeSweeps || l.clock.began.IsZero() || l.replicated() {
+		return l.stopped, func() {}
+	}
+	deadline := l.clock.began.Add(l.settings.latest(l.endSeconds()))
+	return context.WithDeadline(cmp.Or(l.stopped, context.Background()), deadline)
 }
 
 // allBlocks stands for the block of an iteration that has visited all.
@@ -231,15 +181,15 @@ func (l *learner) lookAtLimits() error {
 }
 
 // step moves the weights after a visit, or starts the check of a claim.
-func (l *learner) step() (size float64, err error) {
+func (l *learner) step() (size float64) {
 	l.progress.Objective, l.progress.GradientNorm = l.estimate(l.model.Weights, l.problem.L2)
 	l.progress.Upper, l.progress.Pass.Momentum = math.NaN(), 0
 	if l.progress.GradientNorm <= l.claims.checkBelow() && l.progress.Iterations-l.progress.LastCheck >= l.perPass() {
 		l.startCheck(checkConvergence)
-		return 0, nil
+		return 0
 	}
 	l.progress.Point = unjudged // descent, if it begins now, says more
-	return l.settings.Step.Step(l.model.Weights, l.gradient), nil
+	return l.settings.Step.Step(l.model.Weights, l.gradient)
 }
 
 // sumEvery is the number of passes of single visits after which totals are summed anew; whole passes do so each time.

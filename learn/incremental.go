@@ -21,12 +21,9 @@ import (
 // lead as long as they lower the gradient much, and then descent on F goes on (descent.go).
 type incremental struct {
 	incrementalState
-	run    *inference
-	shares []float64 // [visits of a pass]
-
-	gradient []float64       // ḡ
-	theta    []float64       // of the moment
-	renew    func(at, n int) // takes weights of the moment over into θ̄
+	run      *inference
+	shares   []float64 // [visits of a pass]
+	gradient []float64 // ḡ
 }
 
 // incrementalState is what a resumed run goes on from.
@@ -44,7 +41,6 @@ func newIncremental(run *inference) *incremental {
 	}
 	e.shares, e.weightsAt = e.visitShares(), make([]float64, visits*layout.TiedSize)
 	e.mean, e.gradient = make([]float64, layout.Size), make([]float64, layout.Size)
-	e.renew = func(at, n int) { copy(e.mean[at:][:n], e.theta[at:]) }
 	return e
 }
 
@@ -80,8 +76,13 @@ func (e *incremental) visit(theta, gradient []float64) {
 		simd.AddScaled(mean, visited, -e.shares[visit])
 		copy(visited, theta[span.At:])
 	}
-	if e.theta = theta; len(e.run.tied) < len(layout.Node)+len(layout.Edge) {
-		e.eachUntied(visit, e.renew)
+	for _, x := range e.run.visits[visit] {
+		for _, u := range e.run.units {
+			u.eachUntied(layout, x, func(span *crf.Span, row int) {
+				at := span.At + row*span.Copy()
+				copy(e.mean[at:][:span.Copy()], theta[at:])
+			})
+		}
 	}
 	e.visits++
 	for j, g := range gradient {
@@ -107,13 +108,4 @@ func (e *incremental) visitShares() []float64 {
 		shares[i] /= total
 	}
 	return shares
-}
-
-// eachUntied calls f for the weights of the untied elements of a set of a pass.
-func (e *incremental) eachUntied(visit int, f func(at, n int)) {
-	for _, x := range e.run.visits[visit] {
-		for _, u := range e.run.units {
-			u.eachUntied(e.run.layout, x, func(span *crf.Span, row int) { f(span.At+row*span.Copy(), span.Copy()) })
-		}
-	}
 }

@@ -31,7 +31,7 @@ type inference struct {
 	most    int         // of which so many are kept
 	parts   parts
 	spilled spilled   // what is kept between visits, where it is not in memory
-	splitOf []float64 // [jobs of all blocks] what splits add to the bound
+	splitOf []float64 // [jobs of all blocks] what splits add to the bound; nil: nothing, or all as blocks are visited
 
 	samples                 float64 // N of (8): the sum of the samples' weights
 	variables, links        float64 // mean numbers of variables and edges per sample
@@ -56,7 +56,8 @@ func planInference(p *Problem, s *Settings) (inf *inference, err error) {
 	inf.measureWork()
 	inf.guarantees = findGuarantees(inf.units, inf.blocks)
 	for _, u := range inf.units {
-		u.splits = inf.certified && u.hasSplit()
+		c := u.net.Counting
+		u.splits = inf.certified && !c.Facts.Dual && c.Split != nil && u.labels != nil
 	}
 	return inf, nil
 }
@@ -79,7 +80,9 @@ func (inf *inference) allocate(copies int) error {
 		inf.results[i].cut = make([]float64, oneIf(inf.keepsCut())*inf.stride)
 	}
 	inf.parts.allocate(inf.stride)
-	inf.splitOf = make([]float64, inf.splitRoom())
+	if inf.blocks > 1 && slices.ContainsFunc(inf.units, func(u *unit) bool { return u.splits }) {
+		inf.splitOf = make([]float64, inf.blocks*inf.perBlock())
+	}
 	inf.makeWorkers()
 	return nil
 }
@@ -106,19 +109,26 @@ func (inf *inference) makeWorkers() {
 // planParts deals jobs to parts, by their work, unit by unit, and block by block. A set of blocks stands for the whole
 // network, so that a visit has jobs in all parts, and a process has blocks, and units, that follow each other.
 func (inf *inference) planParts() {
-	var all []dealtJob
 	inf.part = make([]int32, inf.blocks*len(inf.units))
-	for share := range inf.perBlock() {
-		for block := range inf.blocks {
-			lo, hi := inf.shares[share], inf.shares[share+1]
-			j := dealtJob{parts: inf.part[block*len(inf.units):][lo:hi]}
-			for _, u := range inf.units[lo:hi] {
-				j.work += float64(1 + u.partition.Blocks[block].Work())
+	total, done := 0.0, 0.0
+	eachJob := func(do func(parts []int32, work float64)) {
+		for share := range inf.perBlock() {
+			for block := range inf.blocks {
+				lo, hi, work := inf.shares[share], inf.shares[share+1], 0.0
+				for _, u := range inf.units[lo:hi] {
+					work += float64(1 + u.partition.Blocks[block].Work())
+				}
+				do(inf.part[block*len(inf.units):][lo:hi], work)
 			}
-			all = append(all, j)
 		}
 	}
-	deal(all)
+	eachJob(func(_ []int32, work float64) { total += work })
+	eachJob(func(parts []int32, work float64) {
+		for i := range parts {
+			parts[i] = int32((done + work/2) / total * mostParts)
+		}
+		done += work
+	})
 	for _, blocks := range slices.Concat(inf.visits, inf.whole) {
 		inf.parts.begin(&inf.unitSet, blocks)
 		inf.parts.most = max(inf.parts.most, len(inf.parts.touched))
@@ -306,7 +316,11 @@ func (inf *inference) sumContributions() {
 		_, _ = inf.visit(visit{kind: sumVisit, blocks: blocks}) // sums, which cannot fail
 	}
 	for _, u := range inf.units {
-		inf.addAllUntied(u)
+		for _, span := range allSpans(inf.layout) {
+			if span.Untied {
+				simd.AddScaled(inf.total[span.At:][:span.Len], u.untied[span.Part:][:span.Len], u.weight)
+			}
+		}
 	}
 	inf.layout.Symmetrise(inf.total)
 }
@@ -314,7 +328,13 @@ func (inf *inference) sumContributions() {
 // upperBound returns F where every block was visited at the weights of the moment, with
 // consistent beliefs for the gradient.
 func (inf *inference) upperBound() (float64, error) {
-	value := inf.boundAtWeights(inf.model.Weights, inf.problem.L2)
+	theta := inf.model.Weights
+	value := inf.problem.L2/2*simd.Dot(theta, theta) + inf.moments[len(inf.moments)-2] // and the sum of the latter
+	if &inf.reference[0] != &inf.data[0] {
+		for i, x := range theta {
+			value += x * (inf.reference[i] - inf.data[i])
+		}
+	}
 	if len(inf.splitOf) == 0 {
 		return value, nil
 	}
@@ -328,14 +348,6 @@ func (inf *inference) upperBound() (float64, error) {
 		value += x
 	}
 	return value, nil
-}
-
-// splitRoom is how many numbers splitOf has: one for each job; 0 where no pass is for splits.
-func (inf *inference) splitRoom() int {
-	if inf.blocks == 1 || !slices.ContainsFunc(inf.units, func(u *unit) bool { return u.splits }) {
-		return 0
-	}
-	return inf.blocks * inf.perBlock()
 }
 
 // addLabels adds up the statistics of the labels.
@@ -369,8 +381,7 @@ func (inf *inference) addLabels() {
 // ownReference reports that the labellings are all there is of labels.
 func (inf *inference) ownReference() bool {
 	return inf.problem.Statistics == nil && !slices.ContainsFunc(inf.units, func(u *unit) bool {
-		return u.weight < 0 || u.labels == nil ||
-			len(u.in.Samples()) > 1
+		return u.weight < 0 || u.labels == nil || len(u.in.Samples()) > 1
 	})
 }
 

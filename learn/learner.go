@@ -3,6 +3,7 @@ package learn
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/bp"
@@ -63,10 +64,11 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 
 // allocate takes the memory of the run, and begins it.
 func (l *learner) allocate() (err error) {
-	l.ranks = newRanks(l.inference, distributed.NewTeam(nil))
-	if l.dealt() {
-		l.ranks = newRanks(l.inference, l.settings.team)
+	team := l.settings.team
+	if l.messages.isSmall() { // each process solves the linear systems of small problems by itself
+		team = distributed.NewTeam(nil)
 	}
+	l.ranks = newRanks(l.inference, team)
 	l.pool = parallel.NewPool(l.settings.Threads, l.visitJob) // its goroutines run until it is closed
 	defer func() {
 		if err != nil {
@@ -105,22 +107,11 @@ func (l *learner) begin() error {
 	return nil
 }
 
-// dealt reports whether blocks are dealt over processes, where there are several: each solves the linear systems of
-// small problems by itself.
-func (l *learner) dealt() bool { return !l.messages.isSmall() }
-
 // startsUniform reports whether all weights are zero and nothing is forbidden or has a loss, so
 // that constant messages and uniform beliefs already are the exact inference.
 func (l *learner) startsUniform() bool {
-	if l.model.Layout.Masked || l.problem.Loss > 0 {
-		return false
-	}
-	for _, w := range l.model.Weights {
-		if w != 0 {
-			return false
-		}
-	}
-	return true
+	return !l.model.Layout.Masked && l.problem.Loss == 0 &&
+		!slices.ContainsFunc(l.model.Weights, func(w float64) bool { return w != 0 })
 }
 
 // visitBlocks visits blocks, and names the cause of an error.

@@ -105,7 +105,7 @@ func (l *learner) memory() *Memory {
 	}
 	m.Add("potentials", busy*c.potentials+scratch, "the largest of %d blocks, for each of %.0f threads", l.blocks, busy)
 	m.addFeatures(l.problem)
-	if m.Repeated = s.team.Size() > 1 && !l.dealt(); s.team.Size() > 1 && l.dealt() {
+	if m.Repeated = s.team.Size() > 1 && l.messages.isSmall(); s.team.Size() > 1 && !m.Repeated {
 		part := (c.messages*(1+float64(l.messages.made())) + c.blocks*stride + c.cut) / mostParts
 		m.Add("between processes", doubleBytes*(c.visited*stride+2*part),
 			"contributions, messages, and a part of a state that are sent")

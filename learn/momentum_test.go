@@ -38,8 +38,7 @@ func TestPassMomentum(t *testing.T) {
 			}
 			l.messages.beginPass(l.auto.passesHere())
 			for _, set := range l.whole {
-				v := visit{kind: consistentVisit, blocks: set,
-					limits: l.messages.wholeLimits()}
+				v := visit{kind: consistentVisit, blocks: set, limits: l.messages.wholeLimits()}
 				oracle.Must(l.visitBlocks(v))(t)
 			}
 			oracle.OK(t, l.endWholePass())

@@ -3,7 +3,7 @@ package learn
 import "math"
 
 // A whole pass visits every block at the same weights, with a few sweeps each. At its end F and the lower bound hold,
-// whatever the messages lack, where the problem has them (guarantees.go, bound.go), and the gradient is that of
+// whatever the messages lack, where the problem has them (bound.go), and the gradient is that of
 // consistent beliefs. They decide a step of descent (descent.go), or what a check was asked (check.go).
 
 // passState is where such a pass stands, and what the last one has found.
@@ -165,18 +165,5 @@ const smallPromises, promisedPart = 3, 0.1
 func (l *learner) notePromise(size float64) {
 	if size != 0 && l.settings.unlabelled == nil && !(l.certified && l.problem.L2 > 0) {
 		l.countPromise(l.auto.descent.promise())
-	}
-}
-
-// countPromise is notePromise for one step.
-func (c *trainingRun) countPromise(promise float64) {
-	p := &c.progress
-	enough, most := c.settings.enoughPromised(p), max(p.Promised, promise)
-	switch {
-	case enough == 0:
-	case most >= 0 && most <= enough:
-		p.SmallPromises, p.Promised = p.SmallPromises+1, most
-	default:
-		p.SmallPromises, p.Promised = 0, 0
 	}
 }

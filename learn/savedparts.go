@@ -32,34 +32,30 @@ func (s *savedParts) serve() {
 	}
 }
 
-// eachOwned calls do for all that a state has of a block: messages into its nodes, their beliefs, both also as they
-// were where the last pass began, and those to go back to, what edges to higher blocks keep, and its contribution, if
-// not all processes have that.
-func (s *savedParts) eachOwned(at int, do func([]float64)) {
-	u, x := s.inf.jobAt(at)
-	eachOfBlock(u, x, func(p piece) { do(p.of(u.state.LogMessage, u.state.LogBelief)) })
-	if u.passStart != nil && s.passStarts {
-		eachOfBlock(u, x, func(p piece) { do(p.of(u.passStart.halves(u))) })
-	}
-	if u.acceptedState != nil && s.accepted {
-		eachOfBlock(u, x, func(p piece) { do(p.of(u.acceptedState.halves(u))) })
-	}
-	for _, g := range u.partition.Blocks[x].Groups {
-		if int(g.Other) > x {
-			at, n := s.inf.cutRange(u, &g)
-			do(u.cutBeliefs[at:][:n])
-		}
-	}
-	if s.inf.alone() {
-		do(s.inf.contribution[x*s.inf.stride:][:s.inf.stride])
-	}
-}
-
-// eachOfPart is eachOwned for the blocks of a part.
+// eachOfPart calls do for all that a state has of the blocks of a part: messages into their nodes, beliefs, both also
+// as they were where the last pass began, and those to go back to, what edges to higher blocks keep, and contributions,
+// if not all processes have these.
 func (s *savedParts) eachOfPart(part int32, do func([]float64)) {
 	for at, of := range s.inf.part {
-		if of == part {
-			s.eachOwned(at, do)
+		if of != part {
+			continue
+		}
+		u, x := s.inf.jobAt(at)
+		eachOfBlock(u, x, func(p piece) { do(p.of(u.state.LogMessage, u.state.LogBelief)) })
+		if u.passStart != nil && s.passStarts {
+			eachOfBlock(u, x, func(p piece) { do(p.of(u.passStart.halves(u))) })
+		}
+		if u.acceptedState != nil && s.accepted {
+			eachOfBlock(u, x, func(p piece) { do(p.of(u.acceptedState.halves(u))) })
+		}
+		for _, g := range u.partition.Blocks[x].Groups {
+			if int(g.Other) > x {
+				at, n := s.inf.cutRange(u, &g)
+				do(u.cutBeliefs[at:][:n])
+			}
+		}
+		if s.inf.alone() {
+			do(s.inf.contribution[x*s.inf.stride:][:s.inf.stride])
 		}
 	}
 }

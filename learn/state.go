@@ -199,39 +199,6 @@ func (s *Settings) order() string {
 	return "cyclic"
 }
 
-// trait is something that a run is of, in words.
-type trait struct{ name, is string }
-
-// traits are what a run works on, which are given, and how. A state is of use to no other run, which could not go on
-// to the same bytes. What only one of two runs has, as the seed of an order, is nothing that they differ in.
-func (c *trainingRun) traits(of []trait) []trait {
-	s := c.settings
-	all := append([]trait{
-		{"method", string(s.Method)}, {"step", s.stepName()}, {"order", s.order()},
-		{"blocks together", fmt.Sprint(s.Together)}, {"l2", fmt.Sprint(c.problem.L2)},
-		{"loss", fmt.Sprint(c.problem.Loss)},
-		{"inner sweeps", fmt.Sprint(s.InnerSweeps)}, {"inner tolerance", fmt.Sprint(s.InnerTolerance)},
-	}, of...)
-	if s.EarlyStop != nil {
-		all = append(all, trait{"early stopping by", s.EarlyStop.Metric})
-	}
-	if s.RandomOrder || s.unlabelled != nil {
-		all = append(all, trait{"the seed", fmt.Sprint(s.Seed)})
-	}
-	return all
-}
-
-// sameRun refuses a state of another run.
-func (c *trainingRun) sameRun(in *runstate.Saved, of []trait) error {
-	for _, t := range c.traits(of) {
-		if was, ok := in.Run[t.name]; ok && was != t.is {
-			return runstate.Errorf("it was written with %s %s, this run has %s; use the same, or start a new run",
-				t.name, was, t.is)
-		}
-	}
-	return nil
-}
-
 // identify tells what the run works on, even where all arrays of another one have the same lengths. It costs about as
 // much as reading the data once, and is done when it is first asked for: a run without checkpoints needs none of it.
 func (l *learner) identify() []trait {

@@ -140,11 +140,8 @@ func (d *diagnosis) remedy() string {
 func (d *diagnosis) locate(err error) error {
 	var at *unitError
 	var numerical *bp.NumericalError
-	if !errors.As(err, &at) {
+	if !errors.As(err, &at) || !errors.As(at.error, &numerical) {
 		return err
-	}
-	if !errors.As(at.error, &numerical) {
-		return at.error
 	}
 	cause := d.remedy()
 	if why := d.impossible(at.unit); why != "" {

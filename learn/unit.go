@@ -35,10 +35,10 @@ type unit struct {
 	// weights of their own; indexed like the untied weights.
 	untied []float64
 	// cutBeliefs holds, of every cut edge, its belief at the last visit and its parts of the upper bound and of
-	// Σ c H(τ): see cutedges.go.
+	// Σ c H(τ): see worker.go.
 	cutBeliefs    []float64
 	cutEdges      *cutEdges
-	passStart     messageCopy // where the pass before began; nil: see momentum.go
+	passStart     messageCopy // where the pass before began; nil: see messages.go
 	acceptedState messageCopy // of saveMessages
 }
 
@@ -214,9 +214,7 @@ func (u *unit) edgeWeight(e int32) float64 {
 // does not answer to others: what it has in the free network, and clamped ones take again where its labels are
 // hidden. Of an edge with one hidden end half is taken, and of masked models nothing: where beliefs are infeasible
 // dual values decide, which longer steps outrun.
-func (u *unit) nodeCurvature(s int32) float64 {
-	return u.curvature(u.nodeWeight(s), s, s)
-}
+func (u *unit) nodeCurvature(s int32) float64 { return u.curvature(u.nodeWeight(s), s, s) }
 
 func (u *unit) edgeCurvature(e int32) float64 {
 	return u.curvature(u.edgeWeight(e), u.in.Graph.U(e), u.in.Graph.V(e))
@@ -263,12 +261,6 @@ func (u *unit) byConsistent() bool { return u.labels == nil && u.weight < 0 }
 // linear is a unit as linear systems know it.
 func (u *unit) linear() linear.Unit {
 	return linear.Unit{In: u.in, Net: u.net, State: u.state, Weight: u.weight}
-}
-
-// hasSplit reports that its counting numbers make F a bound by a split, where that is proved.
-func (u *unit) hasSplit() bool {
-	c := u.net.Counting
-	return !c.Facts.Dual && c.Split != nil && u.labels != nil
 }
 
 // splitAtOnce reports that what a split adds is found as a block is visited, as it has all edges. Else it is found in

@@ -155,26 +155,6 @@ type cutEdges struct {
 	count     int   // edges
 }
 
-// dealtJob is a job of visits, of some units in one block.
-type dealtJob struct {
-	parts []int32 // of the units
-	work  float64 // of a sweep
-}
-
-// deal divides jobs, which follow each other, evenly.
-func deal(jobs []dealtJob) {
-	total, done := 0.0, 0.0
-	for _, j := range jobs {
-		total += j.work
-	}
-	for _, j := range jobs {
-		for i := range j.parts {
-			j.parts[i] = int32((done + j.work/2) / total * mostParts)
-		}
-		done += j.work
-	}
-}
-
 // blockSets divides the blocks into sets of at most so many. A set has about as many blocks of
 // each of mostParts stretches of the network, so that it stands for the whole network. In such an order each block
 // goes into the first of the sets still open that has none of its neighbours. Blocks that are empty in all units are
