@@ -32,7 +32,7 @@ type checkProgress struct {
 	Decided bool
 	// Certain: whatever messages still change does not change what the check has found.
 	Certain bool
-	// Watched: learner.watched is the gradient of the pass before, at the same weights.
+	// Watched: aggregate.watched is the gradient of the pass before, at the same weights.
 	Watched bool
 	// Change and LastChange are those of the gradient, in the last pass and in the one before it.
 	Change     float64

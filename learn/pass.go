@@ -8,7 +8,7 @@ import "math"
 
 // passState is where such a pass stands, and what the last one has found.
 type passState struct {
-	Next int // of learner.whole
+	Next int // of schedule.whole
 	// Residual is the largest change of a log-message or log-belief in the first sweeps of the last pass, and Current
 	// that of the pass at work so far, seen in visit WorstAt.
 	Residual, Current float64

@@ -39,7 +39,7 @@ type unit struct {
 	cutBeliefs    []float64
 	cutEdges      *cutEdges
 	passStart     messageCopy // where the pass before began; nil: see messages.go
-	acceptedState messageCopy // of saveMessages
+	acceptedState messageCopy // of messages.save
 }
 
 // buildUnits makes the units of all instances.
