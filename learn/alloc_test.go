@@ -60,7 +60,7 @@ func (l *learner) growWorkers() {
 		}
 		l.auto.dense.Spent = math.Inf(1) // on no other: its sample, which is drawn anew, may be larger next time
 	}
-	for _, blocks := range l.schedule {
+	for _, blocks := range l.visits {
 		v := visit{kind: consistentVisit, blocks: blocks}
 		v.jobs = l.ranks.jobs(&v, l.jobsOf(blocks))
 		for worker := range l.workers {

@@ -32,7 +32,7 @@ import (
 // (descent.go).
 type auto struct {
 	autoState
-	run         *learner // whose weights it moves; nil: it has not begun, or the run is over
+	run         *messages // of the run whose weights it moves; nil: it has not begun, or the run is over
 	fisher      *linear.Fisher
 	dense       *linear.Dense
 	spans       []crf.Span // of all types: nodes, then edges
@@ -51,6 +51,17 @@ type autoState struct {
 	startValue   float64   // objective there
 }
 
+// descends reports whether weights move after whole passes only, if steps are automatic: see descent.
+func (a *auto) descends() bool { return a != nil && a.descent.began }
+
+// passesHere is how many whole passes of descent were made at these weights, none of which has decided.
+func (a *auto) passesHere() int {
+	if !a.descends() {
+		return 0
+	}
+	return a.descent.passesHere
+}
+
 // Guarded implements StepRule.
 func (a *auto) Guarded() bool { return true }
 
@@ -63,7 +74,7 @@ func (a *auto) String() string { return "auto" }
 // Start implements StepRule.
 func (a *auto) Start(p StepProblem) (err error) {
 	run := p.run
-	if run.auto != a {
+	if p.automatic != a {
 		return errors.New("learn: automatic steps are a part of another rule, which hides them: give them as Settings.Step")
 	}
 	*a = auto{run: run, spans: allSpans(&run.model.Layout)}
@@ -71,14 +82,16 @@ func (a *auto) Start(p StepProblem) (err error) {
 	for _, span := range a.spans {
 		states += span.States
 	}
-	if a.fisher, err = run.newFisher(); err != nil {
+	data := run.statistics()
+	moments := func(kind int) []float64 { return data.Moments(kind, linear.MaxRotated) }
+	if a.fisher, err = linear.NewFisher(run.layout, p.L2, moments); err != nil {
 		return err
 	}
 	a.dense = linear.NewDense(run.denseProblem(a.fisher.Squares))
-	a.beliefs, a.labels = make([]float64, states), run.statistics().Frequencies()
+	a.beliefs, a.labels = make([]float64, states), data.Frequencies()
 	a.plain, a.startWeights = make([]float64, size), make([]float64, size)
 	a.curvature = lbfgs.New(size, a.apply)
-	a.incremental = newIncremental(run)
+	a.incremental = newIncremental(run.inference)
 	a.descent = newDescent(run, a.curvature, a.dense)
 	return nil
 }

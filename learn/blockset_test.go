@@ -22,10 +22,10 @@ func TestBlockSets(t *testing.T) {
 			r.Fatal(err)
 		}
 		defer l.pool.Close()
-		l.checkBlockSets(r, l.schedule, s.Together)
+		l.checkBlockSets(r, l.visits, s.Together)
 		l.checkBlockSets(r, l.whole, blocks)
-		if s.Together == 1 && !slices.IsSortedFunc(l.schedule, func(a, b blockSet) int { return a[0] - b[0] }) {
-			r.Errorf("sets of one block are not in the order of the blocks: %v", l.schedule)
+		if s.Together == 1 && !slices.IsSortedFunc(l.visits, func(a, b blockSet) int { return a[0] - b[0] }) {
+			r.Errorf("sets of one block are not in the order of the blocks: %v", l.visits)
 		}
 	})
 }
@@ -65,6 +65,6 @@ func TestBlockSetsFill(t *testing.T) {
 	l := must(newLearner(&p, &s))
 	defer l.pool.Close()
 	if got := l.perPass(); got < 10 || got > 12 {
-		t.Errorf("40 blocks of a chain, four at a time, take %d sets: %v", got, l.schedule)
+		t.Errorf("40 blocks of a chain, four at a time, take %d sets: %v", got, l.visits)
 	}
 }

@@ -21,7 +21,7 @@ func TestBoundIsFlat(t *testing.T) {
 			for i := range l.whole {
 				set := l.whole[i]
 				v := visit{kind: consistentVisit, blocks: set,
-					limits: l.wholeLimits()}
+					limits: l.messages.wholeLimits()}
 				oracle.Must(l.visitBlocks(v))(t)
 			}
 			oracle.OK(t, l.endWholePass())

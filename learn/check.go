@@ -32,7 +32,7 @@ type checkProgress struct {
 	Decided bool
 	// Certain: whatever messages still change does not change what the check has found.
 	Certain bool
-	// Watched: learner.watched is the gradient of the pass before, at the same weights.
+	// Watched: aggregate.watched is the gradient of the pass before, at the same weights.
 	Watched bool
 	// Change and LastChange are those of the gradient, in the last pass and in the one before it.
 	Change     float64
@@ -68,21 +68,11 @@ const (
 	closedGap = 1e-6
 )
 
-func (l *learner) maxCheckPasses() int {
-	switch c := &l.progress.Check; {
-	case c.Purpose == checkFinal:
-		return min(max(fewPasses, int(finalShare*l.progress.Sweeps/wholeSweeps)), maxCheckPasses)
-	case c.Purpose == checkConvergence:
-		return min(fewPasses<<min(l.progress.FailedChecks, 10), maxCheckPasses)
-	}
-	return maxCheckPasses
-}
-
 // startCheck begins a check at the weights of the moment. Where inference may have several fixed points, a claim is
 // about the one that anybody finds from scratch, not about the one that messages followed the weights to.
 func (l *learner) startCheck(purpose checkPurpose) {
 	if purpose != checkInitial && !l.convexNumbers {
-		l.resetMessages()
+		l.messages.reset()
 		l.progress.MessageDamping = 0
 	}
 	// What a claim has watched is of the same weights as the final check of a run that a limit ends meanwhile.
@@ -100,18 +90,18 @@ func (l *learner) startCheck(purpose checkPurpose) {
 func (l *learner) endCheckPass() (done bool, err error) {
 	c := &l.progress.Check
 	c.Passes++
-	l.dampMessages(true)
-	l.decide()
-	if c.Decided || c.Passes >= l.maxCheckPasses() {
+	l.messages.damp(true)
+	l.claims.decide()
+	if c.Decided || c.Passes >= l.claims.maxCheckPasses() {
 		return l.endCheck()
 	}
 	if l.settings.Checking != nil {
 		l.settings.Checking(c.Passes, l.progress.Pass.Residual)
 	}
 	if c.Purpose != checkInitial {
-		l.settle()
+		l.messages.settle()
 	}
-	if c.Purpose == checkFinal && l.outOfTime() {
+	if c.Purpose == checkFinal && l.clock.outOfTime() {
 		return l.endCheck()
 	}
 	if status, reason := l.settings.limitReached(&l.progress, l.endSeconds()); status == PassLimit || status == TimeLimit {
@@ -130,13 +120,13 @@ func (l *learner) endCheckPass() (done bool, err error) {
 // from is the state before the final check. A pass at these weights which a limit of time has cut short is its first.
 func (l *learner) startFinalCheck() error {
 	p := &l.progress
-	if p.Status != TimeLimit || l.savesInTime() {
+	if p.Status != TimeLimit || l.clock.savesInTime() {
 		if err := l.checkpoint(); err != nil {
 			return err
 		}
 	} else {
 		p.Reason += fmt.Sprintf("; the state at the end, to resume from, was not saved, as that takes about %.2g seconds: "+
-			"a time between checkpoints asks for it", l.savingSeconds())
+			"a time between checkpoints asks for it", l.clock.savingSeconds())
 	}
 	known, pass := p.Status == TimeLimit && l.knowsAccepted(), p.Pass
 	finishes := p.Status == TimeLimit && l.canFinishPass()
@@ -156,71 +146,11 @@ func (l *learner) startFinalCheck() error {
 // weights.
 func (l *learner) takeAcceptedValues() {
 	p, d := &l.progress, l.auto.descent
-	l.restoreMessages()
+	l.messages.restore()
 	copy(l.gradient, d.originGradient)
 	p.Pass, p.Upper, p.Objective = p.Accepted, d.value, d.value
 	p.GradientNorm = math.Sqrt(simd.Dot(l.gradient, l.gradient))
 	p.Check = checkProgress{Active: true, Purpose: checkFinal, AtHand: true}
-}
-
-// settle brings messages to where they settle, where they are solved for.
-func (l *learner) settle() {
-	if l.isSmall() {
-		l.response.Tangents(nil, 0)
-	}
-}
-
-// decide finds whether a pass has decided the check. Changes of the gradient g that shrink
-// by a factor r per pass leave r/(1−r) of the last one to come.
-func (l *learner) decide() {
-	c, pass := &l.progress.Check, &l.progress.Pass
-	residualRatio := pass.Residual / c.LastResidual
-	c.LastResidual = pass.Residual
-	change := 0.0
-	for i, g := range l.gradient {
-		change += (g - l.watched[i]) * (g - l.watched[i])
-	}
-	copy(l.watched, l.gradient)
-	older := c.LastChange
-	c.LastChange, c.Change = c.Change, math.Sqrt(change)
-	if !c.Watched {
-		c.Change = math.NaN() // from another gradient, with stale shares
-	}
-	c.Watched = true
-	ratio := min(max(max(fastestSettling, c.Change/c.LastChange), c.LastChange/older), slowestSettling)
-	if math.IsNaN(ratio) {
-		ratio = slowestSettling
-	}
-	left, norm, tolerance := c.Change*ratio/(1-ratio), l.progress.GradientNorm, l.tolerance()
-	most := left // what may be left: changes of a gradient hide those that messages go on to make
-	if pass.Residual > stillResidual && residualRatio > ratio {
-		slow := min(residualRatio, slowestSettling)
-		most = c.Change * slow / (1 - slow)
-	}
-	c.Left = certainty * most
-	switch {
-	case c.Uniform, c.Change == 0 && pass.Residual == 0:
-		c.Decided, c.Certain = true, true
-	case c.Purpose == checkConvergence:
-		// Messages that ascend no dual may leave F far above L where the gradient has settled, and so may those of
-		// networks with hidden labels. Where consistent beliefs take a forbidden state, and bound nothing, residuals
-		// tell: learning goes on to a smaller gradient first, as long as the next check asks for one.
-		closed := (l.certified || l.monotone) && pass.Gap <= closedGap*(1+math.Abs(l.progress.Objective))
-		_, smallest := l.shareOfCheck()
-		bounds := l.monotone && l.certified && (!math.IsInf(pass.Gap, 1) || !smallest)
-		c.Certain = norm+c.Left <= tolerance && (bounds || closed || pass.Residual <= stillResidual)
-		// Where the norm exceeds the tolerance by more than messages can still change it, the claim is refuted already:
-		// learning goes on.
-		c.Certain = c.Certain || norm-left > tolerance && l.monotone || l.proves(l.suboptimality())
-		c.Decided = c.Certain
-	default:
-		if !(norm < tolerance) { // which is not known before the first gradient
-			tolerance = norm
-		}
-		c.Certain = left <= unknownShare*tolerance && (l.monotone || l.certified || pass.Residual <= stillResidual)
-		enough := l.certified && c.Purpose == checkInitial && c.Passes >= 2*fewPasses // as F bounds L at any messages
-		c.Decided = c.Certain && (enough || !(pass.Gap > closedGap*(1+math.Abs(l.progress.Objective))))
-	}
 }
 
 // endCheck decides how the run goes on.
@@ -253,14 +183,14 @@ func (l *learner) claimOrGoOn() (done bool, err error) {
 	if err := l.record(l.checkEvent()); err != nil {
 		return false, err
 	}
-	if l.whyNotConverged() == "" {
-		p.Status, p.Reason = stationary(l.convex), l.claim()
+	if l.claims.whyNotConverged() == "" {
+		p.Status, p.Reason = stationary(l.convex), l.claims.claim()
 		return true, l.checkpoint()
 	}
 	p.FailedChecks++
 	l.refreshed()
 	switch {
-	case l.descends():
+	case l.auto.descends():
 		p.Accepted = p.Pass
 		l.auto.advance(l.model.Weights, l.gradient)
 	case l.auto != nil: // the check has visited every block at these weights
@@ -275,19 +205,19 @@ func (l *learner) endRun() (done bool, err error) {
 	l.boundByLowest()
 	wentBack := l.fallBack()
 	switch {
-	case wentBack && l.outOfTime():
+	case wentBack && l.clock.outOfTime():
 		l.recall()
 	case wentBack:
 		l.startCheck(checkFinal)
 		return false, nil
 	}
 	if p.Status == StationaryPoint { // by what steps promise
-		if p.FellBack || l.unknownOfClamped() > closedGap*(1+math.Abs(p.Objective)) {
+		if p.FellBack || l.claims.unknownOfClamped() > closedGap*(1+math.Abs(p.Objective)) {
 			p.Status = ObjectiveFlat
 		}
 		return true, l.record(l.checkEvent())
 	}
-	missing := l.whyNotConverged()
+	missing := l.claims.whyNotConverged()
 	if missing == "" && p.Status.limited() && l.convex {
 		p.Reason += "; all is within the tolerances, and a few passes more would claim convergence"
 	}
@@ -307,97 +237,65 @@ func (l *learner) refreshed() {
 	}
 }
 
-// whyNotConverged says what keeps the run, whose weights were checked, from being converged, with what would help. The
-// run claims convergence if and only if this is empty.
-func (l *learner) whyNotConverged() string {
-	c, p, pass := &l.progress.Check, &l.progress, &l.progress.Pass
-	scale := 1 + math.Abs(p.Objective)
-	switch sub, unknown := l.suboptimality(), l.unknownOfClamped(); {
-	case l.proves(sub):
-	case unknown > closedGap*scale:
-		return fmt.Sprintf("weights are so large that rounding leaves %.3g of the objective unknown: an l2 above 0 bounds "+
-			"them", unknown)
-	case !(p.GradientNorm <= l.asked()) || math.IsInf(p.GradientNorm, 1):
-		return fmt.Sprintf("gradient norm %.3g > %.3g", p.GradientNorm, l.asked()) + l.convexNumbersHelp()
-	case c.Purpose == checkConvergence && p.GradientNorm+c.Left > l.asked() && l.asked() > roundingShare*l.magnitude:
-		return fmt.Sprintf("gradient norm %.3g, of which %.3g is unknown, > %.3g", p.GradientNorm, c.Left, l.asked()) +
-			l.convexNumbersHelp()
-	case !c.Certain:
-		return "messages have not settled: more passes may settle them" + l.convexNumbersHelp()
-	case math.IsInf(pass.Gap, 1): // consistent beliefs take a forbidden state, and bound nothing: the gradient decides
-		if pass.Residual > stillResidual {
-			return fmt.Sprintf("messages still change by %.3g > %.3g", pass.Residual, stillResidual)
-		}
-	case !math.IsNaN(sub) && l.problem.L2 > 0:
-		if sub > l.settings.Gap*scale {
-			return tooFar(sub, l.settings.Gap*scale, p.GradientNorm, l.problem.L2, roundingShare*l.magnitude)
-		}
-	case pass.Gap > l.settings.Gap*scale:
-		return fmt.Sprintf("gap of the inference %.3g > %.3g: messages have not settled, and more passes settle them",
-			pass.Gap, l.settings.Gap*scale)
+// takeAccepted goes back to the accepted weights of the automatic rule, where those at hand are of a step that it may
+// yet refuse. Weights for which convergence is about to be claimed stay. At a limit of time the final
+// check may be the only one (fallBack), and is at the weights of the smallest F.
+func (l *learner) takeAccepted() {
+	if c := &l.progress.Check; c.Active && c.Purpose == checkConvergence {
+		return
 	}
-	return ""
+	weights, at := l.weightsToEndWith(l.progress.Status)
+	copy(l.model.Weights, weights)
+	l.progress.Point = at
 }
 
-// unknownOfClamped is about what F lacks where hidden labels and no regulariser let weights run away: consistent
-// beliefs of clamped networks are so to about roundingShare of their mass, and that counts with the potentials of all
-// elements.
-func (l *learner) unknownOfClamped() (sum float64) {
-	if l.auto == nil || l.auto.fisher == nil || !l.anyHidden() || l.problem.L2 > 0 {
-		return 0
+// weightsToEndWith are those that takeAccepted goes back to, or those at hand.
+func (l *learner) weightsToEndWith(status Status) ([]float64, point) {
+	if l.auto == nil {
+		return l.model.Weights, l.progress.Point
 	}
-	for kind, span := range allSpans(&l.model.Layout) {
-		for i, theta := range l.model.Weights[span.At:][:span.Len] {
-			sum += math.Abs(theta) * math.Sqrt(l.auto.fisher.Squares[kind][i%span.Copy()/span.States])
-		}
+	d := l.auto.descent
+	if status == TimeLimit && !math.IsInf(l.least(), 1) {
+		return d.lowest, d.lowestPoint
 	}
-	return roundingShare * sum
+	if d.onLine() {
+		return d.origin, d.originPoint
+	}
+	return l.model.Weights, l.progress.Point
 }
 
-// tooFar says what keeps a suboptimality above a gap: the norm of the gradient, of which rounding
-// leaves at least so much, or messages.
-func tooFar(sub, gap, norm, l2, rounding float64) string {
-	needed, cause := gradientFor(gap, l2), "messages have not settled, and more passes settle them"
-	switch {
-	case needed <= rounding:
-		cause = fmt.Sprintf("with l2 %.3g that takes a gradient norm of %.3g, and rounding leaves %.3g; a larger l2 or "+
-			"gap can be met", l2, needed, rounding)
-	case norm > needed:
-		cause = fmt.Sprintf("with l2 %.3g that takes a gradient norm of %.3g, and more passes lower it", l2, needed)
+// knowsAccepted reports that the pass which accepted the origin of descent's line has found all that a final check of
+// it would: so a limit of time ends a run at once. Small problems have the time to check.
+func (l *learner) knowsAccepted() bool {
+	if !l.convexNumbers || !l.auto.descends() || !l.messages.copies() || !l.auto.descent.onLine() {
+		return false // of other numbers a final check infers from scratch
 	}
-	return fmt.Sprintf("suboptimality %.3g > %.3g: %s", sub, gap, cause)
+	d := l.auto.descent
+	return d.slope < 0 && (!l.bounded || d.lowestPoint == d.originPoint)
 }
 
-// gradientFor is the norm of the gradient that costs half of a gap.
-func gradientFor(gap, l2 float64) float64 { return math.Sqrt(l2 * gap) }
-
-// convexNumbersHelp names what helps where counting numbers are not convex.
-func (l *learner) convexNumbersHelp() string {
-	if l.convexNumbers {
-		return ""
-	}
-	return "; these counting numbers are not convex, those of trw are"
+// canFinishPass reports that a whole pass is at work which a limit of time leaves to the final check, as its first: the
+// run ends with the weights of this pass.
+func (l *learner) canFinishPass() bool {
+	_, end := l.weightsToEndWith(TimeLimit)
+	return l.auto.descends() && !l.progress.Check.Active && l.progress.Pass.Next > 0 && l.convexNumbers &&
+		end == l.progress.Point
 }
 
-// claim says why the run is converged.
-func (l *learner) claim() string {
-	if !(l.progress.GradientNorm <= l.asked()) {
-		return l.proof(l.suboptimality())
+// endSeconds is what the end of the run will take, at least: a checkpoint and a pass, of the final check or, where that
+// has nothing to find, the one that may begin; or the rest of the pass at work.
+func (l *learner) endSeconds() float64 {
+	seconds := 0.0
+	switch at := l.progress.Pass.Next; {
+	case at > 0 && l.canFinishPass():
+		seconds = l.clock.wholePassSeconds() * float64(len(l.whole)-at) / float64(len(l.whole))
+	case at == 0 || !l.knowsAccepted():
+		seconds = l.clock.wholePassSeconds()
 	}
-	text := fmt.Sprintf("gradient norm %.3g ≤ %.3g", l.progress.GradientNorm, l.asked())
-	if l.asked() == roundingShare*l.magnitude {
-		text += ", all that rounding leaves"
+	if l.clock.savesInTime() {
+		seconds += l.clock.savingSeconds()
 	}
-	if sub := l.suboptimality(); sub <= l.settings.Gap*(1+math.Abs(l.progress.Objective)) {
-		text += fmt.Sprintf(", suboptimality %.3g ≤ %.3g", sub, l.settings.Gap*(1+math.Abs(l.progress.Objective)))
-	}
-	switch {
-	case l.problem.L2 == 0 && l.convex:
-		text += ", and l2 is 0: nothing bounds how far the optimum is"
-	case math.IsInf(l.progress.Pass.Gap, 1):
-		text += "; consistent beliefs take a forbidden state: nothing bounds how far the optimum is"
-	}
-	return text
+	return seconds
 }
 
 // boundByLowest takes the smallest F that was found at these weights for the objective: messages
@@ -412,7 +310,7 @@ func (l *learner) boundByLowest() {
 
 // least returns the smallest F of accepted weights, where F bounds the objective.
 func (l *learner) least() float64 {
-	if !l.bounded || !l.descends() {
+	if !l.bounded || !l.auto.descends() {
 		return math.Inf(1)
 	}
 	return l.auto.descent.least
@@ -423,7 +321,7 @@ func (l *learner) least() float64 {
 func (l *learner) fallBack() bool {
 	p := &l.progress
 	switch least := l.least(); {
-	case p.Objective > least+l.slack() && !p.FellBack && !l.outOfTime() && p.Point != l.auto.descent.lowestPoint:
+	case p.Objective > least+l.slack() && !p.FellBack && !l.clock.outOfTime() && p.Point != l.auto.descent.lowestPoint:
 		copy(l.model.Weights, l.auto.descent.lowest)
 		p.Point = l.auto.descent.lowestPoint
 		return true
@@ -442,16 +340,11 @@ func (l *learner) recall() {
 	p.Pass.Residual, p.Pass.Gap, p.Check.Certain = p.FirstResidual, math.NaN(), true
 }
 
-// worseThanStart reports that the objective of a check is above that of the start
-// by more than the residuals of the two checks explain.
-func (l *learner) worseThanStart() bool {
-	return l.progress.Objective > l.progress.FirstObjective+l.slack(l.progress.FirstResidual, l.progress.Pass.Residual)
-}
-
 func (l *learner) checkEvent() Event {
 	p := &l.progress
 	return Event{
 		Iteration: p.Iterations, Block: allBlocks, Check: true, Objective: p.Objective,
-		GradientNorm: p.GradientNorm, Suboptimality: l.suboptimality(), Sweeps: p.Check.Passes, Residual: p.Pass.Residual,
+		GradientNorm: p.GradientNorm, Suboptimality: l.claims.suboptimality(),
+		Sweeps: p.Check.Passes, Residual: p.Pass.Residual,
 	}
 }

@@ -26,7 +26,7 @@ func TestLimitReturnsTheLowest(t *testing.T) {
 	defer l.pool.Close()
 	s.Recorder = func(e Event) error {
 		if e.Iteration > 0 {
-			l.clock = l.clock.Add(-2 * time.Hour)
+			l.clock.began = l.clock.began.Add(-2 * time.Hour)
 		}
 		return nil
 	}
@@ -103,7 +103,7 @@ func TestFallBack(t *testing.T) {
 		defer l.pool.Close()
 		s.Recorder = func(e Event) error {
 			if passes = 0; e.Iteration > 0 && late {
-				l.clock = l.clock.Add(-2 * time.Hour)
+				l.clock.began = l.clock.began.Add(-2 * time.Hour)
 			}
 			return nil
 		}
@@ -143,7 +143,7 @@ func TestWhatIsMissing(t *testing.T) {
 		l.progress.FirstNorm, l.progress.Objective, l.progress.Upper, l.progress.GradientNorm = 100, 100, 100, tc.norm
 		l.progress.Check = checkProgress{Purpose: checkConvergence, Certain: true, Left: tc.left}
 		l.progress.Pass.Gap = tc.gap * 101
-		if got := l.whyNotConverged(); tc.missing == "" && got != "" || !strings.HasPrefix(got, tc.missing) {
+		if got := l.claims.whyNotConverged(); tc.missing == "" && got != "" || !strings.HasPrefix(got, tc.missing) {
 			t.Errorf("norm %v, unknown %v, gap %v: %q is missing, want %q", tc.norm, tc.left, tc.gap, got, tc.missing)
 		}
 	}
@@ -166,9 +166,9 @@ func TestTimeLimitAtPassEnd(t *testing.T) {
 		defer l.pool.Close()
 		checked, stopped := 0.0, 0
 		s.Recorder = func(e Event) error {
-			if checked = l.progress.CheckSweeps; l.descends() && l.auto.descent.originPoint == 8 && stopped == 0 {
+			if checked = l.progress.CheckSweeps; l.auto.descends() && l.auto.descent.originPoint == 8 && stopped == 0 {
 				stopped = e.Iteration
-				l.clock = l.clock.Add(-2 * time.Hour)
+				l.clock.began = l.clock.began.Add(-2 * time.Hour)
 			}
 			return nil
 		}

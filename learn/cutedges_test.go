@@ -84,16 +84,16 @@ func sameVector(t *testing.T, what string, got, want []float64, tolerance float6
 func TestCutEdgesHavePlaces(t *testing.T) {
 	g := must(gen.BarabasiAlbert(300, 2, source(5)))
 	part := must(partition.FromAssignment(g, partition.BreadthFirst(g, 30), 30))
-	l := &learner{blocks: 30, unitSet: unitSet{units: []*unit{{partition: part}}}}
-	l.settings = &Settings{}
-	l.placeCutEdges()
-	u, w := l.units[0], &worker{}
+	j := &unitSet{blocks: 30, units: []*unit{{partition: part}}}
+	j.placeCutEdges()
+	u, w := j.units[0], &worker{unit: j.units[0]}
 	at := map[int32][2]int32{} // place of an edge: the edge, and how often it was seen
 	for x := range part.Blocks {
 		block := &part.Blocks[x]
-		w.findPlaces(u, block)
+		w.block = block
+		w.findPlaces()
 		inside := int(block.Groups[0].Hi)
-		for i, place := range w.placesOf(block, inside, len(block.Edges)) {
+		for i, place := range w.placesOf(inside, len(block.Edges)) {
 			e := block.Edges[inside+i]
 			if known, ok := at[place]; ok && known[0] != e {
 				t.Errorf("edges %d and %d have place %d", known[0], e, place)

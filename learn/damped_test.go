@@ -55,7 +55,7 @@ func dampedAt(t *testing.T, p Problem, seed uint64) *learner {
 	s := Settings{Threads: 1, Step: &auto{}}.Resolved()
 	l := must(newLearner(&p, &s))
 	t.Cleanup(l.pool.Close)
-	if l.response == nil || !l.response.Damps {
+	if l.messages.response == nil || !l.messages.response.Damps {
 		t.Fatal("not for damped steps")
 	}
 	for _, u := range l.units {
@@ -113,7 +113,7 @@ func logSum(x []float64, c float64) float64 {
 func TestDampedStep(t *testing.T) {
 	for name, p := range dampedProblems(t) {
 		l := dampedAt(t, p, 3)
-		r := l.response
+		r := l.messages.response
 		var z []float64
 		for _, u := range l.units {
 			for d := range int32(2 * u.in.Graph.NumEdges()) {
@@ -129,7 +129,7 @@ func TestDampedStep(t *testing.T) {
 		}
 		z = append(z, l.model.Weights...)
 		size := l.model.Layout.Size
-		d := linear.NewDense(l.denseProblem(nil))
+		d := linear.NewDense(l.messages.denseProblem(nil))
 		direction, gradient := make([]float64, size), make([]float64, size)
 		step := func(damping float64) (change []float64) {
 			if !d.SolveDamped(direction, gradient, damping) || !r.Tangents(direction, damping) {
@@ -231,7 +231,7 @@ func TestDampedDeclines(t *testing.T) {
 	sharp.Counting = counting.Given("zero", node, edge)
 	for name, p := range map[string]Problem{"hidden": all["missing"], "trw": all["plain"].with("trw"), "bethe": all["plain"].with("bethe"), "a maximum": sharp} {
 		s := Settings{Step: &auto{}}.Resolved()
-		if l := must(planLearner(&p, &s)); l.response == nil || l.response.Damps {
+		if l := must(planLearner(&p, &s)); l.messages.response == nil || l.messages.response.Damps {
 			t.Errorf("%s: not declined", name)
 		}
 	}

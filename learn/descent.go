@@ -27,7 +27,7 @@ import (
 // check has found: what the visits of single blocks have done is one step to be judged.
 type descent struct {
 	descentState
-	run       *learner
+	run       *messages
 	curvature *lbfgs.Curvature
 	dense     *linear.Dense
 }
@@ -91,7 +91,7 @@ const (
 	stillToCome = 3
 )
 
-func newDescent(run *learner, curvature *lbfgs.Curvature, dense *linear.Dense) *descent {
+func newDescent(run *messages, curvature *lbfgs.Curvature, dense *linear.Dense) *descent {
 	d := &descent{run: run, curvature: curvature, dense: dense}
 	for _, x := range []*[]float64{&d.origin, &d.originGradient, &d.direction, &d.lowest} {
 		*x = make([]float64, run.model.Layout.Size)
@@ -124,7 +124,7 @@ func (d *descent) begin(theta, start []float64, value float64, fromVisits bool) 
 		d.lastValue = value // messages are those of this value
 	}
 	if !fromVisits {
-		d.run.saveMessages()
+		d.run.save()
 	}
 }
 
@@ -275,9 +275,7 @@ func (d *descent) rememberLowest() {
 func (d *descent) onLine() bool { return d.began && d.alpha != 0 && !d.fromStart() }
 
 // fromStart reports that the weights at hand are those to which the first visits have led.
-func (d *descent) fromStart() bool {
-	return d.fromVisits && d.alpha == 1 && d.slope == 0
-}
+func (d *descent) fromStart() bool { return d.fromVisits && d.alpha == 1 && d.slope == 0 }
 
 // shrink goes back on the line, all of the way to the start of the run, and else to the minimum of the parabola through
 // F and its slope at the origin and F here, between a tenth and half of the length.
@@ -285,7 +283,7 @@ func (d *descent) shrink(theta []float64, lacks float64, finite bool) {
 	alpha := d.alpha
 	d.lags = d.mayLag()
 	if d.fromStart() { // visits have led astray, weights and messages
-		d.run.resetMessages()
+		d.run.reset()
 		d.move(theta, 0)
 		return
 	}
@@ -298,7 +296,7 @@ func (d *descent) shrink(theta []float64, lacks float64, finite bool) {
 		next = 0
 		d.curvature.Reset(1)
 	}
-	d.run.restoreMessages()
+	d.run.restore()
 	d.move(theta, next)
 }
 
@@ -326,7 +324,7 @@ func (d *descent) advance(theta, gradient []float64) float64 {
 	if d.movesMessages = d.run.isSmall(); d.movesMessages {
 		d.run.response.Tangents(d.direction, 0)
 	}
-	d.run.saveMessages()
+	d.run.save()
 	return d.move(theta, d.firstAlpha)
 }
 

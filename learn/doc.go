@@ -30,14 +30,19 @@
 //
 // Numbers of equations, such as (8), are those of docs/explanation/equations.md, not of the paper.
 //
-//	run, iterate        fit.go      the loop, and one iteration of Algorithm 2
-//	pick                fit.go      selects the block
-//	visitBlocks         visit.go    grounds and sweeps it, by internal/bp
-//	takeResult          visit.go    replaces its contribution; addParts (parts.go) adds that to the gradient
-//	step                fit.go      moves the weights by a StepRule (step.go); auto.go is the default one
-//	visitInPass         pass.go     a whole pass at held weights, for checks and descent
-//	acceptOrShrink      descent.go  accepts or refuses a step of descent
-//	decide              check.go    ends a check; whyNotConverged says whether convergence is claimed
+//	iterate         fit.go         the loop, and one iteration of Algorithm 2
+//	schedule        schedule.go    selects the block
+//	visit           inference.go   deals it, in all networks, to threads (worker) and processes (ranks)
+//	worker          worker.go      grounds it, sweeps over it by internal/bp, and finds its contribution
+//	aggregate       aggregate.go   the gradient: takeResult (inference.go) replaces a contribution to it
+//	step            fit.go         moves the weights by a StepRule (step.go); auto.go is the default one
+//	visitInPass     pass.go        a whole pass at held weights, for checks and descent
+//	acceptOrShrink  descent.go     accepts or refuses a step of descent
+//	messages        messages.go    goes back to messages, on from them with momentum, and damps them
+//	decide          claims.go      ends a check (check.go); whyNotConverged says whether convergence is claimed
+//
+// These types stand on each other. A trainingRun says what a run is of and how far it is, an inference has networks
+// and messages beside, messages, claims and the diagnosis of trouble.go look at an inference, and a learner has all.
 //
 // A *sweep* sends the messages of all edges of a block, or of the network, once. A *visit* makes sweeps over one block.
 // A *pass* of visits comes to every block once; in a *whole pass* weights are held meanwhile. A *check* is whole passes

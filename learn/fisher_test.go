@@ -24,8 +24,8 @@ func TestFisherIsExactWithoutEdges(t *testing.T) {
 	product := hessianTimes(t, e, make([]float64, size), direction)
 	settled(t, e, make([]float64, size))
 	rule := &auto{}
-	e.l.auto = rule
-	oracle.OK(t, rule.Start(StepProblem{Model: e.l.model, L2: e.l.problem.L2, Variables: e.l.variables, run: e.l}))
+	oracle.OK(t, rule.Start(StepProblem{Model: e.l.model, L2: p.L2, Variables: e.l.variables, run: e.l.messages,
+		automatic: rule}))
 	clear(rule.labels) // beliefs alone: uniform
 	rule.takeMeanBeliefs()
 	rule.apply(product, product)

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"math"
 	"time"
-
-	"github.com/blockbp/blockbp/internal/bp"
 )
 
 // Fit minimises the objective of p. It returns a *DivergedError where the run got worse instead of better; a run that
@@ -39,77 +37,27 @@ func Fit(ctx context.Context, p Problem, settings Settings) (*Result, error) {
 			return nil, err
 		}
 		l.ranks.exchangeAll(true)
-		if l.copies() && l.descends() && !l.leftAccepted() {
-			l.saveMessages()
+		if l.auto.descends() && !l.messages.leftAccepted(l.auto.passesHere()) {
+			l.messages.save()
 		}
 		s.Resume = nil // it was copied: let the memory go
 	}
 	return l.run(ctx, began)
 }
 
-// progress is where a run stands: with the weights, messages and contributions, all that a resumed run needs.
-type progress struct {
-	Iterations   int
-	Sweeps       float64 // messages of all edges, once; with a local objective, evaluations of it
-	CheckSweeps  float64
-	Gradients    float64
-	Seconds      float64 // before the last start
-	CheckSeconds float64
-
-	FirstNorm      float64 // ‖∇L‖₂ at the start
-	FirstObjective float64
-	FirstResidual  float64 // of the inference there
-	Objective      float64
-	GradientNorm   float64
-	Upper          float64 // F, NaN where blocks were visited at different weights
-	Lower          float64 // bound of the smallest objective, at first that of known labels, 0, or of means, −∞
-	SmallPromises  int     // steps in a row that promised little, and
-	Promised       float64 // the most that one did
-	Point          point   // of the weights at hand
-	Worse          int     // pass ends in a row above the first objective
-	LastCheck      int
-	FailedChecks   int
-	FellBack       bool // to the start, in the final checks
-
-	NextEvaluation float64 // sweeps
-	BestValue      float64
-	SinceBest      int
-
-	// Damping of the messages, for inference that need not converge without, and what decides it.
-	MessageDamping float64
-	Circling       circling
-
-	Pass     passState
-	Accepted passState // what the pass found that accepted the origin of descent's line
-	Check    checkProgress
-	Status   Status
-	Reason   string
-}
-
-// point says which weights there are: those of the start, those of the n-th step that descent has accepted, n > 0, or
-// those of a step that nothing has judged.
-type point int
-
-const (
-	startPoint point = 0
-	unjudged   point = -1
-)
-
 // run counts the seconds since started.
 func (l *learner) run(ctx context.Context, started time.Time) (*Result, error) {
-	before := l.progress.Seconds
 	if l.settings.Checkpoint == nil && !l.replicated() {
 		l.stopped = ctx
 	}
-	l.clock = started.Add(-time.Duration(before * float64(time.Second)))
-	l.paced, l.paceFrom = false, l.pace()
-	nextCheckpoint := started.Add(l.firstPause())
+	l.clock.start(started)
+	nextCheckpoint := started.Add(l.clock.firstPause())
 	if l.progress.Status.Stationary() && !l.progress.Check.Active { // a resumed run that had nothing left to do
-		l.estimate() // the gradient is in no state
+		l.estimate(l.model.Weights, l.problem.L2) // the gradient is in no state
 		return l.finish(l.progress.Status)
 	}
 	for {
-		l.progress.Seconds = l.seconds()
+		l.progress.Seconds = l.clock.seconds()
 		if l.settings.team.Any(ctx.Err() != nil) {
 			l.progress.Reason = "interrupted"
 			return l.finish(Interrupted)
@@ -123,14 +71,14 @@ func (l *learner) run(ctx context.Context, started time.Time) (*Result, error) {
 		}
 		var done bool
 		var err error
-		if checks := l.progress.Check.Active; checks || l.descends() {
+		if checks := l.progress.Check.Active; checks || l.auto.descends() {
 			if done, err = l.visitInPass(); checks {
-				l.progress.CheckSeconds += l.seconds() - l.progress.Seconds
+				l.progress.CheckSeconds += l.clock.seconds() - l.progress.Seconds
 			}
 		} else {
 			err = l.iterate()
 		}
-		l.progress.Seconds = l.seconds()
+		l.progress.Seconds = l.clock.seconds()
 		if err != nil {
 			return nil, err
 		}
@@ -142,50 +90,48 @@ func (l *learner) run(ctx context.Context, started time.Time) (*Result, error) {
 
 // replicated reports that several processes do all of the same work, each for itself. A clock or a
 // context of one may not end a visit there: its messages would be others than those of the rest.
-func (l *learner) replicated() bool {
-	return l.ranks.size < l.settings.team.Size()
-}
-
-// interrupted reports that a run that saves no state was.
-func (l *learner) interrupted() bool {
-	return l.stopped != nil && l.settings.team.Any(l.stopped.Err() != nil)
-}
+func (l *learner) replicated() bool { return l.ranks.size < l.settings.team.Size() }
 
 // iterate is one iteration of the paper's Algorithm 2: a visit, and a step of the weights.
 func (l *learner) iterate() error {
-	blocks := l.pick()
-	v := visit{blocks: blocks, limits: l.innerLimits(), until: l.stopped}
-	if l.settings.MaxTime > 0 && v.limits.MaxSweeps > wholeSweeps && !l.clock.IsZero() && !l.replicated() {
-		deadline := l.clock.Add(l.settings.latest(l.endSeconds()))
-		until, stop := context.WithDeadline(cmp.Or(v.until, context.Background()), deadline)
-		defer stop()
-		v.until = until
-	}
-	report, err := l.visitBlocks(v)
-	if err != nil {
+	blocks := l.pick(l.progress.Iterations)
+	limits := l.messages.innerLimits()
+	until, stop := l.endOfVisit(limits.MaxSweeps)
+	defer stop()
+	report, err := l.visitBlocks(visit{blocks: blocks, limits: limits, until: until})
+	switch {
+	case err != nil:
 		return err
-	}
-	if report.ended && l.interrupted() {
+	case report.ended && l.stopped != nil && l.settings.team.Any(l.stopped.Err() != nil): // interrupted
 		return nil
-	}
-	if report.ended { // a longer run goes on with the messages as they are
+	case report.ended: // a longer run goes on with the messages as they are
 		l.sumContributions() // cut edges have kept beliefs that the visit has not added
-		l.progress.Seconds = l.seconds()
+		l.progress.Seconds = l.clock.seconds()
 		l.progress.Status, l.progress.Reason = l.settings.timeIsOver(&l.progress)
 		return l.startFinalCheck()
 	}
 	// Automatic steps begin descent in here, at the end of a pass: descends reports true from then on.
-	size, err := l.step()
-	if err != nil || l.progress.Check.Active {
-		return err
+	size := l.step()
+	if l.progress.Check.Active {
+		return nil
 	}
 	pass := &l.progress.Pass
 	pass.see(report.firstResidual)
 	if (l.progress.Iterations+1)%l.perPass() == 0 {
 		pass.end()
-		l.dampMessages(size == 0)
+		l.messages.damp(size == 0)
 	}
 	return l.endIteration(blocks[0], size, &report)
+}
+
+// endOfVisit is what ends a visit of so many sweeps between two of them: many, so that the time of the run may be over
+// before they are made.
+func (l *learner) endOfVisit(sweeps int) (until context.Context, stop func()) {
+	if l.settings.MaxTime == 0 || sweeps <= wholeSweeps || l.clock.began.IsZero() || l.replicated() {
+		return l.stopped, func() {}
+	}
+	deadline := l.clock.began.Add(l.settings.latest(l.endSeconds()))
+	return context.WithDeadline(cmp.Or(l.stopped, context.Background()), deadline)
 }
 
 // allBlocks stands for the block of an iteration that has visited all.
@@ -198,7 +144,7 @@ func (l *learner) endIteration(block int, size float64, report *visitReport) err
 	p.Iterations++
 	event := Event{
 		Iteration: p.Iterations, Block: block, Step: size,
-		Objective: p.Objective, GradientNorm: p.GradientNorm, Suboptimality: l.suboptimality(),
+		Objective: p.Objective, GradientNorm: p.GradientNorm, Suboptimality: l.claims.suboptimality(),
 		Sweeps: report.sweeps, Residual: report.residual,
 	}
 	if err := l.evaluate(&event); err != nil {
@@ -207,14 +153,14 @@ func (l *learner) endIteration(block int, size float64, report *visitReport) err
 	if err := l.record(event); err != nil {
 		return err
 	}
-	if err := l.checkFinite(block); err != nil {
+	if err := l.diagnosis.checkFinite(block); err != nil {
 		return err
 	}
-	if !l.paced {
-		l.paced, l.paceFrom = true, l.pace()
+	if !l.clock.paced {
+		l.clock.paced, l.clock.paceFrom = true, l.clock.pace()
 	}
-	if whole := l.descends(); whole || p.Iterations%l.perPass() == 0 {
-		if err := l.judgePass(block); err != nil {
+	if whole := l.auto.descends(); whole || p.Iterations%l.perPass() == 0 {
+		if err := l.diagnosis.judgePass(block); err != nil {
 			return err
 		}
 		if !whole && p.Iterations/l.perPass()%sumEvery == 0 {
@@ -227,7 +173,7 @@ func (l *learner) endIteration(block int, size float64, report *visitReport) err
 // lookAtLimits ends the run with a last check where a limit is reached.
 func (l *learner) lookAtLimits() error {
 	p := &l.progress
-	p.Seconds = l.seconds()
+	p.Seconds = l.clock.seconds()
 	if p.Status, p.Reason = l.settings.limitReached(p, l.endSeconds()); p.Status != "" {
 		return l.startFinalCheck()
 	}
@@ -235,77 +181,15 @@ func (l *learner) lookAtLimits() error {
 }
 
 // step moves the weights after a visit, or starts the check of a claim.
-func (l *learner) step() (size float64, err error) {
-	l.progress.Objective, l.progress.GradientNorm = l.estimate()
+func (l *learner) step() (size float64) {
+	l.progress.Objective, l.progress.GradientNorm = l.estimate(l.model.Weights, l.problem.L2)
 	l.progress.Upper, l.progress.Pass.Momentum = math.NaN(), 0
-	if l.progress.GradientNorm <= l.checkBelow() && l.progress.Iterations-l.progress.LastCheck >= l.perPass() {
+	if l.progress.GradientNorm <= l.claims.checkBelow() && l.progress.Iterations-l.progress.LastCheck >= l.perPass() {
 		l.startCheck(checkConvergence)
-		return 0, nil
+		return 0
 	}
 	l.progress.Point = unjudged // descent, if it begins now, says more
-	return l.settings.Step.Step(l.model.Weights, l.gradient), nil
-}
-
-// pick returns what this iteration visits.
-func (l *learner) pick() blockSet {
-	i := l.progress.Iterations % l.perPass()
-	if l.settings.RandomOrder {
-		i = l.random.IntN(l.perPass())
-	}
-	l.position = i
-	return l.schedule[i]
-}
-
-// perPass returns the number of iterations that visit everything once.
-func (l *learner) perPass() int { return len(l.schedule) }
-
-func (l *learner) innerLimits() bp.Limits {
-	limits := bp.Limits{
-		Tolerance: l.settings.InnerTolerance, MaxSweeps: l.settings.InnerSweeps, Damping: l.progress.MessageDamping,
-		NoProx: l.isSmall(), Outward: true,
-	}
-	if l.settings.Method == InnerDual {
-		limits.MaxSweeps = 1
-	}
-	limits.Turns = l.forests && limits.MaxSweeps >= exactSweeps
-	return limits
-}
-
-// checkBelow returns the aggregated gradient norm at which a check is worth its cost. Stale contributions can make the
-// norm look smaller than it is, so each check that failed asks for a smaller one.
-func (l *learner) checkBelow() float64 {
-	share, _ := l.shareOfCheck()
-	return l.tolerance() * share
-}
-
-// shareOfCheck is the share of the tolerance at which the next check of a claim begins. Below the smallest it is not
-// the gradient that keeps claims from holding.
-func (l *learner) shareOfCheck() (share float64, smallest bool) {
-	const least = 0.01
-	share = math.Pow(0.5, float64(l.progress.FailedChecks))
-	return max(share, least), share <= least
-}
-
-// roundingShare of the norm of the data's statistics M w̄, with hidden labels taken for
-// the first, is the smallest gradient norm that means anything: rounding leaves about as much in their difference to
-// the model's. Without it a run that starts at its optimum would never end.
-const roundingShare = 1e-13
-
-// asked returns the gradient norm that the settings demand of a claim. tolerance, which may be smaller, is where a
-// check begins and is decided, so that the suboptimality falls below Settings.Gap, too.
-func (l *learner) asked() float64 {
-	return max(l.settings.GradientTolerance, l.settings.RelativeTolerance*l.progress.FirstNorm, roundingShare*l.magnitude)
-}
-
-func (l *learner) tolerance() float64 {
-	asked, value := l.asked(), l.progress.Upper
-	if math.IsNaN(value) {
-		value = l.progress.Objective // about as large
-	}
-	if l2 := l.problem.L2; l2 > 0 && l.certified && math.Abs(value) <= math.MaxFloat64 {
-		asked = max(min(asked, gradientFor(l.settings.Gap*(1+math.Abs(value)), l2)), roundingShare*l.magnitude)
-	}
-	return asked
+	return l.settings.Step.Step(l.model.Weights, l.gradient)
 }
 
 // sumEvery is the number of passes of single visits after which totals are summed anew; whole passes do so each time.
@@ -328,19 +212,20 @@ func (l *learner) finish(status Status) (*Result, error) {
 	r.Gradient, r.Convex, r.ConvexCounting, r.StateBytes = l.gradient, l.convex, l.convexNumbers, l.stateBytes()
 	if r.Checked {
 		r.Gap, r.Residual, r.InferenceConverged = l.progress.Pass.Gap, l.progress.Pass.Residual, check.Certain
-		r.Suboptimality = l.suboptimality()
+		r.Suboptimality = l.claims.suboptimality()
 		if !r.InferenceConverged {
-			r.Unsettled = l.where(l.whole[l.progress.Pass.WorstAt])
+			r.Unsettled = l.diagnosis.where(l.whole[l.progress.Pass.WorstAt])
 		}
-		r.Damping, r.Separable = l.progress.MessageDamping, l.separable()
+		r.Damping, r.Separable = l.progress.MessageDamping, l.diagnosis.separable()
 		if math.IsNaN(r.Objective) || math.IsInf(r.Objective, 0) {
 			return nil, &DivergedError{Iteration: l.progress.Iterations,
-				Reason: fmt.Sprintf("the objective at the final weights is %v; %s", r.Objective, l.remedy())}
+				Reason: fmt.Sprintf("the objective at the final weights is %v; %s", r.Objective, l.diagnosis.remedy())}
 		}
-		if first := l.progress.FirstObjective; l.worseThanStart() && status != EarlyStopped && l.progress.Iterations > 0 {
+		first := l.progress.FirstObjective
+		if l.diagnosis.worseThanStart() && status != EarlyStopped && l.progress.Iterations > 0 {
 			return nil, &DivergedError{Iteration: l.progress.Iterations,
 				Reason: fmt.Sprintf("the objective at the final weights is %.6g, above %.6g at the start; %s", r.Objective,
-					first, l.remedy())}
+					first, l.diagnosis.remedy())}
 		}
 	}
 	return r, l.writeProof(r)

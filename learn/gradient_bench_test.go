@@ -34,12 +34,12 @@ func BenchmarkGradient(b *testing.B) {
 				if err := w.space.Ground(l.model, u.in, u.net, u.state, block); err != nil {
 					b.Fatal(err)
 				}
-				must(w.space.Iterate(b.Context(), u.net, u.state, block, l.innerLimits()))
-				w.visit, w.scale, w.split = &visit{}, 1, false
+				must(w.space.Iterate(b.Context(), u.net, u.state, block, l.messages.innerLimits()))
+				w.visit, w.result, w.unit, w.block, w.scale = &visit{}, &l.results[0], u, block, 1
 				least := math.Inf(1)
 				for b.Loop() {
 					start := time.Now()
-					if err := l.contribute(w, &l.results[0], u, 0); err != nil {
+					if err := w.contribute(); err != nil {
 						b.Fatal(err)
 					}
 					least = min(least, float64(time.Since(start).Nanoseconds()))

@@ -85,7 +85,7 @@ func stateIn(t *testing.T, c groupCase, path string) string {
 	l := must(newLearner(&c.problem, &s))
 	defer l.close()
 	oracle.OK(t, l.restore(must(ReadState(path))))
-	x := must(l.snapshot()).clone()
+	x := must(l.snapshot(l.savedParts())).clone()
 	return fmt.Sprintf("%s %v", timeless(x.saved.Progress), x.saved.Arrays)
 }
 
@@ -116,8 +116,8 @@ func TestGroupHessian(t *testing.T) {
 			if g != nil && l.ranks.size != g.Size() {
 				t.Fatalf("%s: each process does all", name)
 			}
-			for _, t := range l.schedule {
-				must(l.visitBlocks(visit{blocks: t, limits: l.innerLimits()}))
+			for _, t := range l.visits {
+				must(l.visitBlocks(visit{blocks: t, limits: l.messages.innerLimits()}))
 			}
 			h, both := l.newSample(), make([]float64, 2*n*n)
 			for i, most := range []int{40, 0} { // of some elements, then of as many as weights ask for

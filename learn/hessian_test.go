@@ -76,7 +76,8 @@ func TestHessianIsExactWithoutCoupling(t *testing.T) {
 
 // squaresOf returns those of the features in the data.
 func squaresOf(l *learner) [][]float64 {
-	return must(l.newFisher()).Squares
+	moments := func(kind int) []float64 { return l.statistics().Moments(kind, linear.MaxRotated) }
+	return must(linear.NewFisher(l.layout, l.problem.L2, moments)).Squares
 }
 
 // measureOf measures a Hessian by all stars, with the regulariser.

@@ -21,13 +21,9 @@ import (
 // lead as long as they lower the gradient much, and then descent on F goes on (descent.go).
 type incremental struct {
 	incrementalState
-	l      *learner
-	tied   []crf.Span
-	shares []float64 // [visits of a pass]
-
-	gradient []float64       // ḡ
-	theta    []float64       // of the moment
-	renew    func(at, n int) // takes weights of the moment over into θ̄
+	run      *inference
+	shares   []float64 // [visits of a pass]
+	gradient []float64 // ḡ
 }
 
 // incrementalState is what a resumed run goes on from.
@@ -37,15 +33,14 @@ type incrementalState struct {
 	weightsAt []float64 // [visits of a pass][tied weights] θ_b
 }
 
-func newIncremental(l *learner) *incremental {
-	layout, visits := &l.model.Layout, l.perPass()
-	e := &incremental{l: l}
-	if !l.bounded { // no visit leads
+func newIncremental(run *inference) *incremental {
+	layout, visits := run.layout, run.perPass()
+	e := &incremental{run: run}
+	if !run.bounded { // no visit leads
 		return e
 	}
-	e.tied, e.shares, e.weightsAt = l.tied, l.visitShares(), make([]float64, visits*layout.TiedSize)
+	e.shares, e.weightsAt = e.visitShares(), make([]float64, visits*layout.TiedSize)
 	e.mean, e.gradient = make([]float64, layout.Size), make([]float64, layout.Size)
-	e.renew = func(at, n int) { copy(e.mean[at:][:n], e.theta[at:]) }
 	return e
 }
 
@@ -56,15 +51,15 @@ const leftByPass = 0.2
 
 // leads reports, at the end of a pass, that another one follows. With one visit a pass there is nothing to lead in.
 func (e *incremental) leads() bool {
-	passes, p := e.visits/e.l.perPass(), &e.l.progress
-	return e.l.perPass() > 1 && p.GradientNorm <= p.FirstNorm*math.Pow(leftByPass, float64(passes))
+	passes, p := e.visits/e.run.perPass(), &e.run.progress
+	return e.run.perPass() > 1 && p.GradientNorm <= p.FirstNorm*math.Pow(leftByPass, float64(passes))
 }
 
 // begin starts with a gradient that is of these weights alone.
 func (e *incremental) begin(theta []float64) {
-	size := e.l.model.Layout.TiedSize
+	size := e.run.layout.TiedSize
 	for at := 0; at < len(e.weightsAt); at += size {
-		for _, span := range e.tied {
+		for _, span := range e.run.tied {
 			copy(e.weightsAt[at+span.Part:][:span.Len], theta[span.At:])
 		}
 	}
@@ -74,18 +69,43 @@ func (e *incremental) begin(theta []float64) {
 // visit renews θ̄ and ḡ, given the weights of a visit and the gradient after it. Untied weights have elements of
 // their own, and so the weights that each was last visited with.
 func (e *incremental) visit(theta, gradient []float64) {
-	layout, visit := &e.l.model.Layout, e.l.position
-	for _, span := range e.tied {
+	layout, visit := e.run.layout, e.run.position
+	for _, span := range e.run.tied {
 		mean, visited := e.mean[span.At:][:span.Len], e.weightsAt[visit*layout.TiedSize+span.Part:][:span.Len]
 		simd.AddScaled(mean, theta[span.At:][:span.Len], e.shares[visit])
 		simd.AddScaled(mean, visited, -e.shares[visit])
 		copy(visited, theta[span.At:])
 	}
-	if e.theta = theta; len(e.tied) < len(layout.Node)+len(layout.Edge) {
-		e.l.eachUntied(visit, e.renew)
+	for _, x := range e.run.visits[visit] {
+		for _, u := range e.run.units {
+			u.eachUntied(layout, x, func(span *crf.Span, row int) {
+				at := span.At + row*span.Copy()
+				copy(e.mean[at:][:span.Copy()], theta[at:])
+			})
+		}
 	}
 	e.visits++
 	for j, g := range gradient {
-		e.gradient[j] = g - e.l.problem.L2*(theta[j]-e.mean[j])
+		e.gradient[j] = g - e.run.problem.L2*(theta[j]-e.mean[j])
 	}
+}
+
+// visitShares returns, for every set of a pass, its share of all nodes and edges; of an edge each end has half.
+// Networks count by their weights.
+func (e *incremental) visitShares() []float64 {
+	shares, total := make([]float64, len(e.run.visits)), 0.0
+	for i, blocks := range e.run.visits {
+		for _, x := range blocks {
+			for _, u := range e.run.units {
+				block := &u.partition.Blocks[x]
+				elements := float64(len(block.Nodes)) + float64(int(block.Groups[0].Hi)+len(block.Edges))/2
+				shares[i] += max(0, u.weight) * elements
+			}
+		}
+		total += shares[i]
+	}
+	for i := range shares {
+		shares[i] /= total
+	}
+	return shares
 }

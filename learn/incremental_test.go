@@ -101,7 +101,7 @@ func TestRefusedClaimAmongVisits(t *testing.T) {
 	for l.progress.Check.Active {
 		must(l.visitInPass())
 	}
-	if mean := rule.incremental.mean; !slices.Equal(mean, l.model.Weights) || l.descends() {
+	if mean := rule.incremental.mean; !slices.Equal(mean, l.model.Weights) || l.auto.descends() {
 		t.Errorf("the mean weights of visits are %v, those of the check %v", mean, l.model.Weights)
 	}
 }

@@ -2,7 +2,6 @@ package learn
 
 import (
 	"fmt"
-	"math"
 	"time"
 )
 
@@ -16,47 +15,97 @@ import (
 //   - If the final check finds that the weights are worse than others, those are checked in turn, if there is time
 //     (outOfTime), and else taken with the values of their own check (recall).
 
-// wholePassSeconds is what a whole pass takes, as the last one has, if there was one.
-func (l *learner) wholePassSeconds() float64 {
-	if l.passSeconds > 0 {
-		return l.passSeconds
+// clock times a run, and forecasts what its end will take.
+type clock struct {
+	*trainingRun
+	began time.Time // of the run, or when it would have begun in one go; zero: it does not run
+	// paceFrom is the first visit, once it is timed, or the start: that visit tells little of
+	// others, as it is the first to touch much of the memory.
+	paceFrom    pace
+	paced       bool
+	passBegan   float64 // seconds of the run when the whole pass at work began; NaN: not here
+	passSeconds float64 // seconds that the last one with sweeps has taken
+	stateBytes  int64
+}
+
+// pace is how far a run has come in which time: work is sweeps and gradients.
+type pace struct{ seconds, work float64 }
+
+// start begins to time a run that has gone on since then, and some seconds before.
+func (c *clock) start(since time.Time) {
+	c.began = since.Add(-time.Duration(c.progress.Seconds * float64(time.Second)))
+	c.paced, c.paceFrom = false, c.pace()
+}
+
+// seconds is how long the run has taken until now, in all processes the same: what it decides they do together.
+func (c *clock) seconds() float64 {
+	if c.began.IsZero() { // it does not run
+		return c.progress.Seconds
 	}
-	if now, from := l.pace(), l.paceFrom; now.work > from.work {
+	return c.settings.team.Number(time.Since(c.began).Seconds())
+}
+
+func (c *clock) pace() pace { return pace{c.seconds(), c.progress.Sweeps + c.progress.Gradients} }
+
+// wholePassSeconds is what a whole pass takes, as the last one has, if there was one.
+func (c *clock) wholePassSeconds() float64 {
+	if c.passSeconds > 0 {
+		return c.passSeconds
+	}
+	if now, from := c.pace(), c.paceFrom; now.work > from.work {
 		// A sweep takes about as long as what follows sweeps; a checked one somewhat longer.
 		return (wholeSweeps + 1) * (now.seconds - from.seconds) / (now.work - from.work)
 	}
 	return 0
 }
 
-// pace is how far a run has come in which time: work is sweeps and gradients.
-type pace struct{ seconds, work float64 }
-
-func (l *learner) pace() pace {
-	return pace{l.seconds(), l.progress.Sweeps + l.progress.Gradients}
+// savesInTime reports that a limit of time leaves a state. One that takes more than longestSave of the time there was
+// is left out, unless the settings ask for states: training is what the time is for.
+func (c *clock) savesInTime() bool {
+	return c.settings.CheckpointEvery > 0 || c.savingSeconds() <= longestSave*c.settings.MaxTime.Seconds()
 }
 
-// endSeconds is what the end of the run will take, at least: a checkpoint and a pass, of the final check or, where that
-// has nothing to find, the one that may begin; or the rest of the pass at work.
-func (l *learner) endSeconds() float64 {
-	seconds := 0.0
-	switch at := l.progress.Pass.Next; {
-	case at > 0 && l.canFinishPass():
-		seconds = l.wholePassSeconds() * float64(len(l.whole)-at) / float64(len(l.whole))
-	case at == 0 || !l.knowsAccepted():
-		seconds = l.wholePassSeconds()
-	}
-	if l.savesInTime() {
-		seconds += l.savingSeconds()
-	}
-	return seconds
+// outOfTime reports that another pass of the check would end later than a run may.
+func (c *clock) outOfTime() bool {
+	longest := c.settings.longest()
+	return longest > 0 && c.seconds()+c.wholePassSeconds() >= longest
 }
 
-// seconds is how long the run has taken until now, in all processes the same: what it decides they do together.
-func (l *learner) seconds() float64 {
-	if l.clock.IsZero() { // it does not run
-		return l.progress.Seconds
+// savingSeconds is what a checkpoint may take.
+func (c *clock) savingSeconds() float64 {
+	if c.settings.Checkpoint == nil {
+		return 0
 	}
-	return l.settings.team.Number(time.Since(l.clock).Seconds())
+	return float64(c.stateBytes) / assumedSaving
+}
+
+// firstPause returns how long the first checkpoint waits: it is due at once, as long as that
+// is a small part of what would be lost.
+func (c *clock) firstPause() time.Duration {
+	pause := time.Duration(pausePerSave * c.savingSeconds() * float64(time.Second))
+	if c.settings.CheckpointEvery > 0 || pause < shortestPause {
+		return 0
+	}
+	return min(pause, longestPause)
+}
+
+// Bounds of the time between checkpoints where the user names none: often, as long
+// as saving takes but a small part of the run.
+const (
+	pausePerSave  = 100 // in terms of the time that saving took
+	shortestPause = time.Second
+	longestPause  = 10 * time.Minute
+)
+
+// assumedSaving is how many bytes a second a checkpoint takes, before one was made.
+const assumedSaving = 5e8
+
+// checkpointPause returns how long to wait after a checkpoint that took so long.
+func (s *Settings) checkpointPause(took time.Duration) time.Duration {
+	if every := s.CheckpointEvery; every > 0 {
+		return every
+	}
+	return min(max(pausePerSave*took, shortestPause), longestPause)
 }
 
 // overTime and overSeconds are how much longer than its limit a run may take for its end, as a
@@ -71,41 +120,6 @@ func (s *Settings) longest() float64 {
 		return 0
 	}
 	return limit + max(overTime*limit, overSeconds)
-}
-
-// takeAccepted goes back to the accepted weights of the automatic rule, where those at hand are of a step that it may
-// yet refuse. Weights for which convergence is about to be claimed stay. At a limit of time the final
-// check may be the only one (fallBack), and is at the weights of the smallest F.
-func (l *learner) takeAccepted() {
-	if c := &l.progress.Check; c.Active && c.Purpose == checkConvergence {
-		return
-	}
-	weights, at := l.weightsToEndWith(l.progress.Status)
-	copy(l.model.Weights, weights)
-	l.progress.Point = at
-}
-
-// weightsToEndWith are those that takeAccepted goes back to, or those at hand.
-func (l *learner) weightsToEndWith(status Status) ([]float64, point) {
-	if l.auto == nil {
-		return l.model.Weights, l.progress.Point
-	}
-	d := l.auto.descent
-	if status == TimeLimit && !math.IsInf(l.least(), 1) {
-		return d.lowest, d.lowestPoint
-	}
-	if d.onLine() {
-		return d.origin, d.originPoint
-	}
-	return l.model.Weights, l.progress.Point
-}
-
-// canFinishPass reports that a whole pass is at work which a limit of time leaves to the final check, as its first: the
-// run ends with the weights of this pass.
-func (l *learner) canFinishPass() bool {
-	_, end := l.weightsToEndWith(TimeLimit)
-	return l.descends() && !l.progress.Check.Active && l.progress.Pass.Next > 0 && l.convexNumbers &&
-		end == l.progress.Point
 }
 
 // limitReached returns the status and the inequality that end the run, or nothing: those of a limit, of early stopping,
@@ -146,26 +160,4 @@ func (s *Settings) timeIsOver(p *progress) (Status, string) {
 		with = ", with another pass,"
 	}
 	return TimeLimit, fmt.Sprintf("seconds %.4g%s ≥ limit %.4g", p.Seconds, with, s.MaxTime.Seconds())
-}
-
-// savesInTime reports that a limit of time leaves a state. One that takes more than longestSave of the time there was
-// is left out, unless the settings ask for states: training is what the time is for.
-func (l *learner) savesInTime() bool {
-	return l.settings.CheckpointEvery > 0 || l.savingSeconds() <= longestSave*l.settings.MaxTime.Seconds()
-}
-
-// knowsAccepted reports that the pass which accepted the origin of descent's line has found all that a final check of
-// it would: so a limit of time ends a run at once. Small problems have the time to check.
-func (l *learner) knowsAccepted() bool {
-	if !l.convexNumbers || !l.descends() || !l.copies() || !l.auto.descent.onLine() {
-		return false // of other numbers a final check infers from scratch
-	}
-	d := l.auto.descent
-	return d.slope < 0 && (!l.bounded || d.lowestPoint == d.originPoint)
-}
-
-// outOfTime reports that another pass of the check would end later than a run may.
-func (l *learner) outOfTime() bool {
-	longest := l.settings.longest()
-	return longest > 0 && l.seconds()+l.wholePassSeconds() >= longest
 }

@@ -19,10 +19,10 @@ import (
 // price of one pass over the data, without messages. So there are no blocks, nothing is stale, and no check is
 // needed. An iteration is one step of the weights; a pass is one evaluation of objective and gradient.
 type localLearner struct {
-	trainingRun // with the weights θ of the last iteration
-	objective   local.Objective
-	steps       *lbfgs.Minimiser // of the same weights
-	rounding    float64          // gradient norm below which there is nothing but rounding
+	*trainingRun // with the weights θ of the last iteration
+	objective    local.Objective
+	steps        *lbfgs.Minimiser // of the same weights
+	rounding     float64          // gradient norm below which there is nothing but rounding
 }
 
 func fitLocal(ctx context.Context, p *Problem, s *Settings, began time.Time) (*Result, error) {

@@ -84,12 +84,12 @@ func (l *learner) memory() *Memory {
 			Reason: fmt.Sprintf(reason, values...)})
 	}
 	// Statistics of labels and beliefs, two gradients, and labels that complete others, with sizes for a moment.
-	m.addVectors(&l.trainingRun, 4+2*oneIf(!l.ownReference()))
+	m.addVectors(l.trainingRun, 4+2*oneIf(!l.ownReference()))
 	l.ruleMemory(m, &c)
 	const ofStates = "8 bytes for each state of every node and of both ends of every edge, in %d inferences"
 	keep("messages and beliefs", doubleBytes*c.messages, ofStates, len(l.units))
-	keep("copies of messages", doubleBytes*c.messages*l.copiesMade(), "%.0f more of all, of earlier passes",
-		l.copiesMade())
+	keep("copies of messages", doubleBytes*c.messages*float64(l.messages.made()), "%.0f more of all, of earlier passes",
+		float64(l.messages.made()))
 	keep("contributions to the gradient", doubleBytes*(c.blocks*stride+c.cut),
 		"%.0f blocks × %.0f numbers, and %.0f for edges between blocks, × 8 bytes", c.blocks, stride, c.cut)
 	keep("lists of blocks", c.lists, "nodes, edges and where messages come from, in %d blocks", l.blocks)
@@ -97,16 +97,16 @@ func (l *learner) memory() *Memory {
 	m.Add("contributions of a visit", doubleBytes*c.visited*stride, "%.0f × %.0f numbers × 8 bytes", c.visited, stride)
 	m.Add("untied beliefs", doubleBytes*c.untied, "8 bytes for each untied weight, in %d inferences and in visits",
 		len(l.units))
-	busy, threads := float64(min(s.Threads, l.mostResults)), float64(s.Threads)
+	busy, threads := float64(min(s.Threads, l.most)), float64(s.Threads)
 	const forConsistency = 40 << 10 // bytes, of edges that are made consistent together
-	scratch := threads * (doubleBytes*float64(l.mostBeliefs()) + forConsistency)
+	scratch := threads * (doubleBytes*float64(l.mostBeliefs) + forConsistency)
 	if s.Spill != "" {
 		scratch += threads * float64(spill.PagesBytes) // which pieces of the files are read next
 	}
 	m.Add("potentials", busy*c.potentials+scratch, "the largest of %d blocks, for each of %.0f threads", l.blocks, busy)
 	m.addFeatures(l.problem)
-	if m.Repeated = s.team.Size() > 1 && !l.dealt(); s.team.Size() > 1 && l.dealt() {
-		part := (c.messages*(1+l.copiesMade()) + c.blocks*stride + c.cut) / mostParts
+	if m.Repeated = s.team.Size() > 1 && l.messages.isSmall(); s.team.Size() > 1 && !m.Repeated {
+		part := (c.messages*(1+float64(l.messages.made())) + c.blocks*stride + c.cut) / mostParts
 		m.Add("between processes", doubleBytes*(c.visited*stride+2*part),
 			"contributions, messages, and a part of a state that are sent")
 	}
@@ -125,8 +125,8 @@ type count struct {
 const nodeLists, edgeLists, blockLists, nodeIndex, edgeIndex = 18.0, 28.0, 600.0, 20.0, 12.0
 
 func (l *learner) count() (c count) {
-	c.visited = float64(l.mostResults*(1+oneIf(l.keepsCut())) + l.parts.most + 1)
-	c.untied = float64(l.model.Layout.UntiedSize) * (float64(len(l.units)) + float64(l.mostResults)/float64(l.blocks))
+	c.visited = float64(l.most*(1+oneIf(l.keepsCut())) + l.parts.most + 1)
+	c.untied = float64(l.model.Layout.UntiedSize) * (float64(len(l.units)) + float64(l.most)/float64(l.blocks))
 	seen := map[any]bool{}
 	c.blocks = float64(l.blocks)
 	for _, u := range l.units {
@@ -181,7 +181,7 @@ func (l *learner) ruleMemory(m *Memory, c *count) {
 		}
 	}
 	m.Add("second moments of features", doubleBytes*moments, "the eigenvectors of a matrix for each type")
-	if r := l.response; r != nil {
+	if r := l.messages.response; r != nil {
 		largest := 0.0
 		for i, u := range l.units {
 			largest = max(largest, doubleBytes*float64(r.Numbers(i))+l.potentials(u, r.Block(i)))
@@ -195,7 +195,7 @@ func (l *learner) ruleMemory(m *Memory, c *count) {
 // hessianMemory adds what a Hessian of all weights takes. Surely it is measured in a long descent by F alone.
 func (l *learner) hessianMemory(m *Memory) {
 	layout, n := &l.model.Layout, float64(l.model.Layout.Size)
-	p := l.denseProblem(nil)
+	p := l.messages.denseProblem(nil)
 	if p.Response == nil && !p.Sampled() {
 		return
 	}
@@ -224,7 +224,7 @@ func (l *learner) hessianMemory(m *Memory) {
 // memory forecasts a run on an objective without messages.
 func (l *localLearner) memory() *Memory {
 	m, p, s, together := &Memory{}, l.problem, l.settings, l.objective.Together()
-	m.addVectors(&l.trainingRun, 5+together) // two weights and gradients, a direction, and gradients of instances
+	m.addVectors(l.trainingRun, 5+together) // two weights and gradients, a direction, and gradients of instances
 	m.addPairs(float64(l.model.Layout.Size), min(s.MaxPasses, s.mostIterations()))
 	scratch, lists := 0.0, 0.0
 	seen := map[*graph.Graph]bool{}
@@ -353,3 +353,34 @@ func (m *Memory) makeWay() {
 
 // Sizes of numbers in bytes.
 const doubleBytes, singleBytes = 8.0, 4.0
+
+// Sizes says what a run works on, before it is started.
+type Sizes struct {
+	Instances   int     `json:"instances"`
+	Nodes       int     `json:"nodes"`
+	Edges       int     `json:"edges"`
+	Weights     int     `json:"weights"`
+	Blocks      int     `json:"blocks"`
+	CutFraction float64 `json:"cut_fraction"` // of the first instance
+	StateBytes  int64   `json:"state_bytes"`
+}
+
+// Measure reports the size of a run as Fit would set it up, and takes none of the memory of the run: see Forecast.
+func Measure(p Problem, settings Settings) (*Sizes, error) {
+	l, err := plan(&p, settings)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.memory().Within(settings.Memory); err != nil {
+		return nil, err
+	}
+	return l.measure(), nil
+}
+
+func (l *learner) measure() *Sizes {
+	sizes := l.sizes(l.blocks, l.stateBytes())
+	sizes.CutFraction = partition.CutShare(l.units[0].in.Graph, l.units[0].partition.Of)
+	return sizes
+}
+
+func (l *localLearner) measure() *Sizes { return l.sizes(1, l.stateBytes()) }

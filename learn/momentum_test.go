@@ -29,17 +29,16 @@ func TestPassMomentum(t *testing.T) {
 		s := must(Settings{Method: BBPL, Assign: blocksOf(4)}.resolve(&p))
 		l := must(newLearner(&p, &s))
 		defer l.pool.Close()
-		if !l.gathers() {
+		if !l.messages.gathers() {
 			t.Fatal("no momentum: the problem is too small")
 		}
 		for {
 			if !momentum {
 				l.progress.Pass.Momentum = 0
 			}
-			l.beginWholePass()
+			l.messages.beginPass(l.auto.passesHere())
 			for _, set := range l.whole {
-				v := visit{kind: consistentVisit, blocks: set,
-					limits: l.wholeLimits()}
+				v := visit{kind: consistentVisit, blocks: set, limits: l.messages.wholeLimits()}
 				oracle.Must(l.visitBlocks(v))(t)
 			}
 			oracle.OK(t, l.endWholePass())

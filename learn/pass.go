@@ -1,18 +1,14 @@
 package learn
 
-import (
-	"math"
-
-	"github.com/blockbp/blockbp/internal/bp"
-)
+import "math"
 
 // A whole pass visits every block at the same weights, with a few sweeps each. At its end F and the lower bound hold,
-// whatever the messages lack, where the problem has them (guarantees.go, bound.go), and the gradient is that of
+// whatever the messages lack, where the problem has them (bound.go), and the gradient is that of
 // consistent beliefs. They decide a step of descent (descent.go), or what a check was asked (check.go).
 
 // passState is where such a pass stands, and what the last one has found.
 type passState struct {
-	Next int // of learner.whole
+	Next int // of schedule.whole
 	// Residual is the largest change of a log-message or log-belief in the first sweeps of the last pass, and Current
 	// that of the pass at work so far, seen in visit WorstAt.
 	Residual, Current float64
@@ -56,17 +52,17 @@ func (l *learner) visitInPass() (done bool, err error) {
 		return l.endCheck()
 	}
 	blocks, uniform := l.whole[at.Next], check.Active && check.Uniform
-	v := visit{kind: consistentVisit, blocks: blocks, until: l.stopped, remainder: l.remainder()}
+	v := visit{kind: consistentVisit, blocks: blocks, until: l.stopped, remainder: l.messages.remainder()}
 	if l.forests {
 		v.kind = forestVisit
 	}
 	if !uniform {
-		v.limits = l.wholeLimits()
+		v.limits = l.messages.wholeLimits()
 	}
 	if at.Next == 0 {
 		at.Current = 0 // visits before may have left one
-		if l.passBegan = l.seconds(); !uniform {
-			l.beginWholePass()
+		if l.clock.passBegan = l.clock.seconds(); !uniform {
+			l.messages.beginPass(l.auto.passesHere())
 		}
 	}
 	before := p.Sweeps
@@ -84,8 +80,8 @@ func (l *learner) visitInPass() (done bool, err error) {
 		}
 		return false, nil
 	}
-	if !uniform && !math.IsNaN(l.passBegan) {
-		l.passSeconds = l.seconds() - l.passBegan
+	if !uniform && !math.IsNaN(l.clock.passBegan) {
+		l.clock.passSeconds = l.clock.seconds() - l.clock.passBegan
 	}
 	at.end()
 	if err := l.endWholePass(); err != nil {
@@ -95,38 +91,6 @@ func (l *learner) visitInPass() (done bool, err error) {
 		return l.endCheckPass()
 	}
 	return l.descend(&report)
-}
-
-// wholeLimits are those of a visit in a whole pass.
-func (l *learner) wholeLimits() bp.Limits {
-	if l.forests {
-		return bp.Limits{MaxSweeps: exactSweeps, Turns: true}
-	}
-	damping := l.progress.MessageDamping
-	if l.gathers() {
-		damping = overRelaxed
-	}
-	return bp.Limits{MaxSweeps: wholeSweeps, Damping: damping, NoProx: l.isSmall()}
-}
-
-// remainder returns the share of an edge's mass that consistent beliefs may leave to spread: in a whole pass of a large
-// network that is to lead to a step, and in a check while messages lag. Other passes leave nothing but rounding, and so
-// do those with forbidden states, to which what is left would be spread, too.
-func (l *learner) remainder() float64 {
-	p := &l.progress
-	switch {
-	case l.model.Layout.Masked:
-		return 0
-	case p.Check.Active && !(p.Pass.Residual <= lagging):
-		return mostRemainder
-	case p.Check.Active, !l.copies(), !l.monotone && !l.certified:
-		return 0
-	}
-	share := min(p.GradientNorm/l.magnitude, l.settings.Gap*(1+math.Abs(p.Objective))/l.links)
-	if !(share <= mostRemainder/remainderShare) {
-		return mostRemainder
-	}
-	return remainderShare * share
 }
 
 // endWholePass takes what is known after every block was visited at the weights of the moment: the upper bound, the
@@ -141,9 +105,9 @@ func (l *learner) endWholePass() (err error) {
 	p, pass := &l.progress, &l.progress.Pass
 	l.sumContributions()
 	var consistent float64
-	consistent, p.GradientNorm = l.estimate()
+	consistent, p.GradientNorm = l.estimate(l.model.Weights, l.problem.L2)
 	if p.Upper, err = l.upperBound(); err != nil {
-		return err
+		return l.diagnosis.locate(err)
 	}
 	pass.Gap = math.NaN()
 	if l.monotone || l.certified {
@@ -152,25 +116,14 @@ func (l *learner) endWholePass() (err error) {
 	if pass.Infeasible {
 		pass.Gap = math.Inf(1)
 	} else {
-		l.raiseLowerBound()
+		l.claims.raiseLowerBound()
 	}
-	if l.anyHidden() && l.convexNumbers && !l.bounded && !pass.Infeasible {
+	if l.hidden && l.convexNumbers && !l.bounded && !pass.Infeasible {
 		p.Upper = consistent
 	}
 	pass.Infeasible, p.Objective = false, p.Upper
 	return nil
 }
-
-// passesHere is how many whole passes of descent were made at these weights, none of which has decided.
-func (l *learner) passesHere() int {
-	if !l.descends() {
-		return 0
-	}
-	return l.auto.descent.passesHere
-}
-
-// descends reports whether weights move after whole passes only: see descent.
-func (l *learner) descends() bool { return l.auto != nil && l.auto.descent.began }
 
 // descend moves the weights at the end of a whole pass, on from where they are accepted and back from where they are
 // not. It claims convergence, or starts the check of a claim.
@@ -182,10 +135,10 @@ func (l *learner) descend(report *visitReport) (done bool, err error) {
 	}
 	size := 0.0
 	switch {
-	case accepted && l.proves(l.suboptimality()):
+	case accepted && l.proves(l.claims.suboptimality()):
 		p.Check = checkProgress{Purpose: checkConvergence, Certain: true}
 		return l.endCheck()
-	case accepted && p.GradientNorm <= l.checkBelow() && p.Iterations > p.LastCheck:
+	case accepted && p.GradientNorm <= l.claims.checkBelow() && p.Iterations > p.LastCheck:
 		copy(l.watched, l.gradient)
 		l.startCheck(checkConvergence)
 		p.Check.Watched = l.convexNumbers
@@ -195,10 +148,10 @@ func (l *learner) descend(report *visitReport) (done bool, err error) {
 		l.notePromise(size)
 	}
 	if !moved {
-		l.settle()
+		l.messages.settle()
 	}
-	l.dampMessages(!moved || l.certified && size == 0) // a step that is refused moves nothing for long
-	report.residual = p.Pass.Residual                  // of all visits of the pass
+	l.messages.damp(!moved || l.certified && size == 0) // a step that is refused moves nothing for long
+	report.residual = p.Pass.Residual                   // of all visits of the pass
 	return false, l.endIteration(allBlocks, size, report)
 }
 
@@ -212,18 +165,5 @@ const smallPromises, promisedPart = 3, 0.1
 func (l *learner) notePromise(size float64) {
 	if size != 0 && l.settings.unlabelled == nil && !(l.certified && l.problem.L2 > 0) {
 		l.countPromise(l.auto.descent.promise())
-	}
-}
-
-// countPromise is notePromise for one step.
-func (c *trainingRun) countPromise(promise float64) {
-	p := &c.progress
-	enough, most := c.settings.enoughPromised(p), max(p.Promised, promise)
-	switch {
-	case enough == 0:
-	case most >= 0 && most <= enough:
-		p.SmallPromises, p.Promised = p.SmallPromises+1, most
-	default:
-		p.SmallPromises, p.Promised = 0, 0
 	}
 }

@@ -27,11 +27,11 @@ func TestRemainder(t *testing.T) {
 		return append([]float64(nil), l.gradient...), l.progress.Pass.Gap
 	}
 	for range 2 {
-		pass(l.wholeLimits(), 0)
+		pass(l.messages.wholeLimits(), 0)
 	}
 	exact, gap := pass(bp.Limits{}, 0)
 	l.progress.Check.Active = false // as before a step
-	norm, allowed := l.progress.GradientNorm, l.remainder()
+	norm, allowed := l.progress.GradientNorm, l.messages.remainder()
 	distance := func(remainder float64) (gradient, ofGap float64) {
 		g, other := pass(bp.Limits{}, remainder)
 		for i, x := range g {
@@ -49,7 +49,7 @@ func TestRemainder(t *testing.T) {
 	if far, _ := distance(mostRemainder); !(far > gradient) {
 		t.Errorf("the gradient is off by %.3g with %v left, and by %.3g with %.3g", far, mostRemainder, gradient, allowed)
 	}
-	if l.model.Layout.Masked = true; l.remainder() != 0 {
-		t.Errorf("%.3g is left to spread where states are forbidden, to which it would go, too", l.remainder())
+	if l.model.Layout.Masked = true; l.messages.remainder() != 0 {
+		t.Errorf("%.3g is left to spread where states are forbidden, to which it would go, too", l.messages.remainder())
 	}
 }

@@ -17,19 +17,40 @@ import (
 // makes more requests than a disk can answer. So visits ask, some jobs ahead, for exactly what they
 // need of many blocks, whose pieces lie together: a set has blocks that follow each other.
 
-// makeSpace makes the file, if one is asked for, and moves what is known already.
-func (l *learner) makeSpace() error {
-	if l.settings.Spill == "" {
+// spilled is what lies in such a file.
+type spilled struct {
+	*unitSet
+	*contributionLayout
+	space *spill.Space // nil: all is in memory
+}
+
+// begin makes the file, if a folder is named for it, and moves what is known already. Messages will be copied so often.
+func (s *spilled) begin(folder string, copies int) error {
+	if folder == "" {
 		return nil
 	}
-	l.space = &spill.Space{Folder: l.settings.Spill}
-	if err := l.space.Reserve(l.spaceBytes()); err != nil {
+	s.space = &spill.Space{Folder: folder}
+	if err := s.space.Reserve(s.bytes(copies)); err != nil {
 		return fmt.Errorf("learn: %w", err)
 	}
-	l.eachPartition(func(p *partition.Partition) {
-		p.EachList(func(list *[]int32) { *list = spill.Copy(l.space, *list) })
+	s.eachPartition(func(p *partition.Partition) {
+		p.EachList(func(list *[]int32) { *list = spill.Copy(s.space, *list) })
 	})
 	return nil
+}
+
+// bytes is how large the file is.
+func (s *spilled) bytes(copies int) (bytes int64) {
+	bytes = spill.Room[float64](s.blocks * s.stride)
+	for _, u := range s.units {
+		messages, beliefs := u.net.Messages(), u.net.Beliefs()
+		bytes += spill.Room[float64](messages) + spill.Room[float64](beliefs) + spill.Room[float64](s.cutNumbers(u))
+		bytes += int64(copies) * spill.Room[float64](messages+beliefs)
+	}
+	s.eachPartition(func(p *partition.Partition) {
+		p.EachList(func(list *[]int32) { bytes += spill.Room[int32](len(*list)) })
+	})
+	return bytes
 }
 
 // fetchTogether is for how many jobs a disk is asked at a time. Blocks are of the size of a cache, so
@@ -38,48 +59,48 @@ const fetchTogether = 64
 
 // fetchAhead asks for what the jobs need that come fetchTogether after the i-th one that is done here,
 // and for the lists that say what it is some time before.
-func (l *learner) fetchAhead(w *worker, v *visit, i int) {
-	if i%fetchTogether != 0 {
+func (s *spilled) fetchAhead(p *spill.Pages, v *visit, i int) {
+	if s.space == nil || i%fetchTogether != 0 {
 		return
 	}
 	lists, rows := i+2*fetchTogether, i+fetchTogether
 	if i == 0 {
 		lists, rows = 0, 0
 	}
-	fetch := func(from, to int, want func(p *spill.Pages, v *visit, u *unit, block int)) {
+	fetch := func(from, to int, want func(*spill.Pages, *visit, *unit, int)) {
 		for ; from < min(to, len(v.jobs)); from++ {
-			block, lo, hi := l.job(v.blocks, int(v.jobs[from]))
-			for _, u := range l.units[lo:hi] {
-				want(&w.pages, v, u, block)
+			block, lo, hi := s.job(v.blocks, int(v.jobs[from]))
+			for _, u := range s.units[lo:hi] {
+				want(p, v, u, block)
 			}
 		}
-		w.pages.Fetch()
+		p.Fetch()
 	}
-	fetch(lists, i+3*fetchTogether, l.wantLists)
-	fetch(rows, i+2*fetchTogether, l.wantRows)
+	fetch(lists, i+3*fetchTogether, s.wantLists)
+	fetch(rows, i+2*fetchTogether, s.wantRows)
 }
 
-func (l *learner) wantLists(p *spill.Pages, _ *visit, u *unit, block int) {
+func (s *spilled) wantLists(p *spill.Pages, _ *visit, u *unit, block int) {
 	u.partition.Blocks[block].EachList(func(list *[]int32) { spill.Want(p, *list, 0, len(*list)) })
 }
 
 // wantRows adds what a visit reads and writes of a block.
-func (l *learner) wantRows(p *spill.Pages, v *visit, u *unit, block int) {
+func (s *spilled) wantRows(p *spill.Pages, v *visit, u *unit, block int) {
 	b := &u.partition.Blocks[block]
 	row := func(f *crf.Features, r int) {
 		x := f.Data()
 		spill.Want(p, x.Double, r*x.Dim, x.Dim)
 		spill.Want(p, x.Single, r*x.Dim, x.Dim)
 	}
-	belief := func(s int32) {
-		if at := u.net.BeliefAt(s); at >= 0 {
-			spill.Want(p, u.state.LogBelief, at, int(u.net.Card[s]))
+	belief := func(node int32) {
+		if at := u.net.BeliefAt(node); at >= 0 {
+			spill.Want(p, u.state.LogBelief, at, int(u.net.Card[node]))
 		}
 	}
-	spill.Want(p, l.contribution, block*l.stride, l.stride)
+	spill.Want(p, s.contribution, block*s.stride, s.stride)
 	for i, g := range b.Groups {
-		if i > 0 && l.keepsCut() {
-			at, n := l.cutRange(u, &g)
+		if i > 0 {
+			at, n := s.cutRange(u, &g)
 			spill.Want(p, u.cutBeliefs, at, n)
 			for _, e := range b.Edges[g.Lo:g.Hi] {
 				row(u.in.EdgeFeatures(u.in.EdgeType(e)), u.in.EdgeRow(e))
@@ -90,8 +111,8 @@ func (l *learner) wantRows(p *spill.Pages, v *visit, u *unit, block int) {
 		return
 	}
 	// One array after the other, as pieces of one that follow each other are joined.
-	for _, s := range b.Nodes {
-		row(u.in.NodeFeatures(u.in.NodeType(s)), u.in.NodeRow(s))
+	for _, node := range b.Nodes {
+		row(u.in.NodeFeatures(u.in.NodeType(node)), u.in.NodeRow(node))
 	}
 	for _, e := range b.Edges {
 		row(u.in.EdgeFeatures(u.in.EdgeType(e)), u.in.EdgeRow(e))
@@ -103,8 +124,8 @@ func (l *learner) wantRows(p *spill.Pages, v *visit, u *unit, block int) {
 			}
 		}
 	}
-	for _, s := range b.Nodes {
-		belief(s)
+	for _, node := range b.Nodes {
+		belief(node)
 	}
 	from, to := u.in.Graph.Ends()
 	for _, e := range b.Edges[b.Groups[0].Hi:] { // others see the belief of the end that is not here
@@ -115,52 +136,15 @@ func (l *learner) wantRows(p *spill.Pages, v *visit, u *unit, block int) {
 
 // readApart tells the system whether pieces of what lies in files are asked for, as visits do, or read
 // in their order, as all else does.
-func (l *learner) readApart(apart bool) {
-	if l.space == nil {
+func (s *spilled) readApart(apart bool) {
+	if s.space == nil {
 		return
 	}
-	l.space.Apart(apart)
-	for _, u := range l.units {
+	s.space.Apart(apart)
+	for _, u := range s.units {
 		for _, f := range instances.Features(u.in) {
 			spill.Apart(f.Data().Double, apart)
 			spill.Apart(f.Data().Single, apart)
 		}
 	}
-}
-
-// eachPartition calls do for every partition, which units may share, once.
-func (j *unitSet) eachPartition(do func(*partition.Partition)) {
-	seen := map[*partition.Partition]bool{}
-	for _, u := range j.units {
-		if !seen[u.partition] {
-			seen[u.partition] = true
-			do(u.partition)
-		}
-	}
-}
-
-// spaceBytes is how large the file is.
-func (l *learner) spaceBytes() (bytes int64) {
-	bytes = spill.Room[float64](l.blocks * l.stride)
-	for _, u := range l.units {
-		messages, beliefs := u.net.Messages(), u.net.Beliefs()
-		bytes += spill.Room[float64](messages) + spill.Room[float64](beliefs) + spill.Room[float64](l.cutNumbers(u))
-		bytes += int64(l.copiesMade()) * spill.Room[float64](messages+beliefs)
-	}
-	return bytes + l.listBytes()
-}
-
-// listBytes is what the lists of the blocks take of it.
-func (l *learner) listBytes() (bytes int64) {
-	l.eachPartition(func(p *partition.Partition) {
-		p.EachList(func(list *[]int32) { bytes += spill.Room[int32](len(*list)) })
-	})
-	return bytes
-}
-
-// close ends the threads of the run, and gives its memory back.
-func (l *learner) close() {
-	l.pool.Close()
-	l.readApart(false)
-	l.space.Close()
 }

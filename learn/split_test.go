@@ -29,7 +29,7 @@ func TestUpperBoundIsTheDual(t *testing.T) {
 				for range 2 {
 					for _, set := range l.whole {
 						v := visit{kind: consistentVisit, blocks: set,
-							limits: l.wholeLimits()}
+							limits: l.messages.wholeLimits()}
 						oracle.Must(l.visitBlocks(v))(t)
 					}
 					oracle.OK(t, l.endWholePass())

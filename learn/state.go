@@ -41,6 +41,39 @@ func (l *learner) writeProof(r *Result) error {
 	return safetensors.WriteFile(l.settings.ProofFile, nil, tensors)
 }
 
+// worthSaving reports a state that may replace the checkpoint before it: at the end of a pass that did not go wrong, or
+// while a claim of convergence is checked. A final check is not saved: a longer run goes on from the state before it.
+func (l *learner) worthSaving() bool {
+	if c := &l.progress.Check; c.Active {
+		return c.Purpose == checkConvergence
+	}
+	if l.auto.descends() {
+		return l.progress.Pass.Next == 0 && l.auto.descent.passesHere == 0
+	}
+	return l.progress.Worse == 0 && l.progress.Iterations%l.perPass() == 0
+}
+
+// checkpoint saves the state: process 0 writes it, with the parts that the others bring.
+func (l *learner) checkpoint() (err error) {
+	if l.settings.Checkpoint == nil {
+		return nil
+	}
+	l.spilled.readApart(false)
+	defer l.spilled.readApart(true)
+	switch parts := l.savedParts(); {
+	case l.settings.team.Rank() == 0:
+		parts.lengths = parts.Share(nil, parts.ownLengths())
+		var state *State
+		if state, err = l.snapshot(parts); err == nil {
+			err = l.settings.Checkpoint(state)
+		}
+		parts.Agree([]float64{noPart})
+	case parts.me > 0:
+		parts.serve()
+	}
+	return l.settings.team.Common(err, ErrState)
+}
+
 // ReadState reads what State.WriteFile has written, and checks that it is whole. Fit reads
 // the arrays of the state, which may be large, from the file: it must stay as it is until then, or is refused.
 func ReadState(path string) (*State, error) {
@@ -51,14 +84,18 @@ func ReadState(path string) (*State, error) {
 	return &State{Iteration: in.Iteration, saved: kept}, nil
 }
 
-func (l *learner) snapshot() (*State, error) {
-	r := l.ranks
-	r.lengths = r.Share(nil, r.ownLengths())
+// savedParts are what a state of the moment has in parts.
+func (l *learner) savedParts() *savedParts {
+	return &savedParts{ranks: l.ranks, passStarts: l.progress.Pass.Momentum > 0,
+		accepted: l.messages.leftAccepted(l.auto.passesHere())}
+}
+
+func (l *learner) snapshot(s *savedParts) (*State, error) {
 	random, err := l.source.MarshalBinary()
 	if err != nil {
 		return nil, err
 	}
-	arrays := append(l.arrays(), partArrays(0, r.lengths, r.ask)...)
+	arrays := append(l.arrays(), partArrays(0, s.lengths, s.ask)...)
 	return l.state(l.identify(), random, l.settings.Step.State(), arrays)
 }
 
@@ -93,12 +130,13 @@ func (l *learner) restore(state *State) error {
 	if err := l.possible(&l.progress); err != nil {
 		return err
 	}
-	if l.copies() && (l.progress.Pass.Momentum > 0 || l.leftAccepted()) {
-		l.makeCopies()
+	if l.progress.Pass.Momentum > 0 || l.messages.leftAccepted(l.auto.passesHere()) {
+		l.messages.makeRoom()
 	}
 	first, _ := l.ranks.parts()
-	parts := partArrays(first, l.ranks.ownLengths(), l.ranks.own)
-	if err := l.restoreArrays(in, state, l.settings.Step.State(), append(l.arrays(), parts...)); err != nil {
+	own := l.savedParts()
+	arrays := append(l.arrays(), partArrays(first, own.ownLengths(), own.own)...)
+	if err := l.restoreArrays(in, state, l.settings.Step.State(), arrays); err != nil {
 		return err
 	}
 	if l.auto != nil {
@@ -107,7 +145,7 @@ func (l *learner) restore(state *State) error {
 		}
 	}
 	ended := l.progress.Status.Stationary() && l.progress.SmallPromises < smallPromises
-	if !ended || l.whyNotConverged() != "" {
+	if !ended || l.claims.whyNotConverged() != "" {
 		l.goOn()
 	}
 	return l.source.UnmarshalBinary(in.Random)
@@ -159,39 +197,6 @@ func (s *Settings) order() string {
 		return "random"
 	}
 	return "cyclic"
-}
-
-// trait is something that a run is of, in words.
-type trait struct{ name, is string }
-
-// traits are what a run works on, which are given, and how. A state is of use to no other run, which could not go on
-// to the same bytes. What only one of two runs has, as the seed of an order, is nothing that they differ in.
-func (c *trainingRun) traits(of []trait) []trait {
-	s := c.settings
-	all := append([]trait{
-		{"method", string(s.Method)}, {"step", s.stepName()}, {"order", s.order()},
-		{"blocks together", fmt.Sprint(s.Together)}, {"l2", fmt.Sprint(c.problem.L2)},
-		{"loss", fmt.Sprint(c.problem.Loss)},
-		{"inner sweeps", fmt.Sprint(s.InnerSweeps)}, {"inner tolerance", fmt.Sprint(s.InnerTolerance)},
-	}, of...)
-	if s.EarlyStop != nil {
-		all = append(all, trait{"early stopping by", s.EarlyStop.Metric})
-	}
-	if s.RandomOrder || s.unlabelled != nil {
-		all = append(all, trait{"the seed", fmt.Sprint(s.Seed)})
-	}
-	return all
-}
-
-// sameRun refuses a state of another run.
-func (c *trainingRun) sameRun(in *runstate.Saved, of []trait) error {
-	for _, t := range c.traits(of) {
-		if was, ok := in.Run[t.name]; ok && was != t.is {
-			return runstate.Errorf("it was written with %s %s, this run has %s; use the same, or start a new run",
-				t.name, was, t.is)
-		}
-	}
-	return nil
 }
 
 // identify tells what the run works on, even where all arrays of another one have the same lengths. It costs about as

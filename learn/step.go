@@ -41,7 +41,8 @@ type StepProblem struct {
 	// where messages have settled, and otherwise an estimate that may be off to either side.
 	Objective func() float64
 
-	run *learner // for automatic steps, which are a part of it
+	run       *messages // for automatic steps, which move messages back and forth
+	automatic *auto
 }
 
 // ParseStep reads a step rule as users give it: auto, fixed:A or adagrad:A.

@@ -19,10 +19,58 @@ type trainingRun struct {
 	worksOn  []trait    // nil until it is needed
 }
 
+// progress is where a run stands: with the weights, messages and contributions, all that a resumed run needs.
+type progress struct {
+	Iterations   int
+	Sweeps       float64 // messages of all edges, once; with a local objective, evaluations of it
+	CheckSweeps  float64
+	Gradients    float64
+	Seconds      float64 // before the last start
+	CheckSeconds float64
+
+	FirstNorm      float64 // ‖∇L‖₂ at the start
+	FirstObjective float64
+	FirstResidual  float64 // of the inference there
+	Objective      float64
+	GradientNorm   float64
+	Upper          float64 // F, NaN where blocks were visited at different weights
+	Lower          float64 // bound of the smallest objective, at first that of known labels, 0, or of means, −∞
+	SmallPromises  int     // steps in a row that promised little, and
+	Promised       float64 // the most that one did
+	Point          point   // of the weights at hand
+	Worse          int     // pass ends in a row above the first objective
+	LastCheck      int
+	FailedChecks   int
+	FellBack       bool // to the start, in the final checks
+
+	NextEvaluation float64 // sweeps
+	BestValue      float64
+	SinceBest      int
+
+	// Damping of the messages, for inference that need not converge without, and what decides it.
+	MessageDamping float64
+	Circling       circling
+
+	Pass     passState
+	Accepted passState // what the pass found that accepted the origin of descent's line
+	Check    checkProgress
+	Status   Status
+	Reason   string
+}
+
+// point says which weights there are: those of the start, those of the n-th step that descent has accepted, n > 0, or
+// those of a step that nothing has judged.
+type point int
+
+const (
+	startPoint point = 0
+	unjudged   point = -1
+)
+
 // planTrainingRun has the model itself: allocate makes a copy of it.
-func planTrainingRun(p *Problem, s *Settings) trainingRun {
+func planTrainingRun(p *Problem, s *Settings) *trainingRun {
 	unknown := math.NaN()
-	c := trainingRun{
+	c := &trainingRun{
 		problem: p, settings: s, model: p.Model,
 		progress: progress{FirstNorm: unknown, FirstObjective: unknown, BestValue: unknown, Upper: unknown},
 	}
@@ -215,3 +263,49 @@ func (c *trainingRun) sizes(blocks int, stateBytes int64) *Sizes {
 	}
 	return sizes
 }
+
+// traits are what a run works on, which are given, and how. A state is of use to no other run, which could not go on
+// to the same bytes. What only one of two runs has, as the seed of an order, is nothing that they differ in.
+func (c *trainingRun) traits(of []trait) []trait {
+	s := c.settings
+	all := append([]trait{
+		{"method", string(s.Method)}, {"step", s.stepName()}, {"order", s.order()},
+		{"blocks together", fmt.Sprint(s.Together)}, {"l2", fmt.Sprint(c.problem.L2)},
+		{"loss", fmt.Sprint(c.problem.Loss)},
+		{"inner sweeps", fmt.Sprint(s.InnerSweeps)}, {"inner tolerance", fmt.Sprint(s.InnerTolerance)},
+	}, of...)
+	if s.EarlyStop != nil {
+		all = append(all, trait{"early stopping by", s.EarlyStop.Metric})
+	}
+	if s.RandomOrder || s.unlabelled != nil {
+		all = append(all, trait{"the seed", fmt.Sprint(s.Seed)})
+	}
+	return all
+}
+
+// sameRun refuses a state of another run.
+func (c *trainingRun) sameRun(in *runstate.Saved, of []trait) error {
+	for _, t := range c.traits(of) {
+		if was, ok := in.Run[t.name]; ok && was != t.is {
+			return runstate.Errorf("it was written with %s %s, this run has %s; use the same, or start a new run",
+				t.name, was, t.is)
+		}
+	}
+	return nil
+}
+
+// countPromise is notePromise for one step.
+func (c *trainingRun) countPromise(promise float64) {
+	p := &c.progress
+	enough, most := c.settings.enoughPromised(p), max(p.Promised, promise)
+	switch {
+	case enough == 0:
+	case most >= 0 && most <= enough:
+		p.SmallPromises, p.Promised = p.SmallPromises+1, most
+	default:
+		p.SmallPromises, p.Promised = 0, 0
+	}
+}
+
+// trait is something that a run is of, in words.
+type trait struct{ name, is string }

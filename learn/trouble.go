@@ -1,22 +1,31 @@
 package learn
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
 	"github.com/blockbp/blockbp/counting"
+	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/gibbs"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
+// diagnosis says what is wrong with a run, where, and what to try.
+type diagnosis struct{ *inference }
+
+// worsePasses is how many pass ends in a row may lie above the objective of the start before a run counts as diverged;
+// the estimate uses stale beliefs, so one alone proves little.
+const worsePasses = 5
+
 // where names the blocks of a set, and the instance, where it is of one.
-func (l *learner) where(blocks blockSet) string {
+func (d *diagnosis) where(blocks blockSet) string {
 	text := fmt.Sprintf("block %d", blocks[0])
 	if n := len(blocks); n > 1 {
 		text += fmt.Sprintf(" and %d more", n-1)
 	}
-	if data := l.problem.given().Data; len(data) == 1 {
+	if data := d.problem.given().Data; len(data) == 1 {
 		text += " of instance " + data[0].Name
 	}
 	return text
@@ -25,16 +34,16 @@ func (l *learner) where(blocks blockSet) string {
 // separable reports that the model gives every sample more than half of its probability: B is no less than A, and so
 // w log 2 > N L ≥ −w log p for each, w being the smallest weight of a sample. Then every other labelling has a
 // smaller product with θ, and L falls to zero as θ grows in its direction.
-func (l *learner) separable() bool {
+func (d *diagnosis) separable() bool {
 	least := math.Inf(1)
-	for _, in := range l.problem.Data {
+	for _, in := range d.problem.Data {
 		least = min(least, in.Weight())
 	}
-	if l.problem.L2 > 0 || l.problem.ClassWeights != nil || l.problem.Statistics != nil || !l.convex ||
-		!(l.progress.Objective*l.samples < least*math.Ln2) {
+	if d.problem.L2 > 0 || d.problem.ClassWeights != nil || d.problem.Statistics != nil || !d.convex ||
+		!(d.progress.Objective*d.samples < least*math.Ln2) {
 		return false
 	}
-	for _, u := range l.units {
+	for _, u := range d.units {
 		if u.net.Counting.Facts.Bound == counting.None {
 			return false
 		}
@@ -44,11 +53,11 @@ func (l *learner) separable() bool {
 
 // impossible says why what the model forbids leaves a unit no joint state, whatever the weights: by itself, or with
 // the labels of a clamped unit. It returns "" where that is not proved.
-func (l *learner) impossible(u *unit) string {
-	if !l.model.Layout.Masked {
+func (d *diagnosis) impossible(u *unit) string {
+	if !d.model.Layout.Masked {
 		return ""
 	}
-	p := ground.Condition(l.model, u.in)
+	p := ground.Condition(d.model, u.in)
 	if _, ok := gibbs.Possible(p); !ok {
 		return "what is forbidden leaves no joint state: correct forbidden_states and forbidden_pairs, or the edges"
 	}
@@ -67,76 +76,85 @@ func (l *learner) impossible(u *unit) string {
 }
 
 // checkFinite stops the run at the first weight that is not a number.
-func (l *learner) checkFinite(block int) error {
-	if w := l.model.Weights; simd.Dot(w, w) <= math.MaxFloat64 {
+func (d *diagnosis) checkFinite(block int) error {
+	if w := d.model.Weights; simd.Dot(w, w) <= math.MaxFloat64 {
 		return nil // none is a NaN or infinite
 	}
-	for i, w := range l.model.Weights {
+	for i, w := range d.model.Weights {
 		if math.IsNaN(w) || math.IsInf(w, 0) {
-			return &DivergedError{Iteration: l.progress.Iterations, Block: block,
-				Reason: fmt.Sprintf("weight %s became %v; %s", l.model.WeightName(i), w, l.remedy())}
+			return &DivergedError{Iteration: d.progress.Iterations, Block: block,
+				Reason: fmt.Sprintf("weight %s became %v; %s", d.model.WeightName(i), w, d.remedy())}
 		}
 	}
 	return nil
 }
 
-// worsePasses is how many pass ends in a row may lie above the objective of the start before a run counts as diverged;
-// the estimate uses stale beliefs, so one alone proves little.
-const worsePasses = 5
-
 // judgePass compares the objective at a pass end with the start.
-func (l *learner) judgePass(block int) error {
-	f, first := l.progress.Objective, l.progress.FirstObjective
-	below := l.belowZero(f)
-	if f > first+l.slack(l.progress.FirstResidual) || below {
-		l.progress.Worse++
+func (d *diagnosis) judgePass(block int) error {
+	f, first := d.progress.Objective, d.progress.FirstObjective
+	below := d.belowZero(f)
+	if f > first+d.slack(d.progress.FirstResidual) || below {
+		d.progress.Worse++
 	} else {
-		l.progress.Worse = 0
+		d.progress.Worse = 0
 	}
-	if l.settings.Step.Guarded() || l.progress.Worse < worsePasses {
+	if d.settings.Step.Guarded() || d.progress.Worse < worsePasses {
 		return nil
 	}
-	reason := fmt.Sprintf("the objective is %.6g, above %.6g at the start; %s", f, first, l.remedy())
+	reason := fmt.Sprintf("the objective is %.6g, above %.6g at the start; %s", f, first, d.remedy())
 	if below {
 		reason = fmt.Sprintf("the running objective stays below zero (%.6g), where no objective can be: beliefs do not "+
-			"follow the weights; %s", f, l.remedy())
+			"follow the weights; %s", f, d.remedy())
 	}
-	return &DivergedError{Iteration: l.progress.Iterations, Block: block, Reason: reason}
+	return &DivergedError{Iteration: d.progress.Iterations, Block: block, Reason: reason}
 }
 
 // belowZero reports a running objective that no true one can have: with every label observed the labelling itself,
 // whose entropy is zero, is feasible in the free energy (2), so that L ≥ 0. Stale beliefs lead there where steps are so
 // long that a block's beliefs never see the weights they are used with. Means that were given may be those of no
 // distribution, and L of any value.
-func (l *learner) belowZero(objective float64) bool {
-	if l.problem.Statistics != nil {
+func (d *diagnosis) belowZero(objective float64) bool {
+	if d.problem.Statistics != nil {
 		return false
 	}
-	for _, u := range l.units {
+	for _, u := range d.units {
 		if u.weight < 0 {
 			return false
 		}
 	}
-	return objective < -l.slack()
-}
-
-// slack is the rise over the first objective that proves nothing: what the messages of a check still change by, 1e-6
-// even where they settled, leaves the objective unknown by about as much per variable. A first objective may be zero.
-func (l *learner) slack(residuals ...float64) float64 {
-	unknown := 1e-6
-	for _, r := range residuals {
-		unknown += r
-	}
-	return unknown * (math.Abs(l.progress.FirstObjective) + l.variables)
+	return objective < -d.slack()
 }
 
 // remedy names the likely cause of divergence and what to try.
-func (l *learner) remedy() string {
-	if l.settings.Step.Guarded() {
-		if l.convexNumbers {
+func (d *diagnosis) remedy() string {
+	if d.settings.Step.Guarded() {
+		if d.convexNumbers {
 			return "the inference within it probably needs longer: try more passes, or a larger l2"
 		}
 		return "the inference within it probably does not converge: try counting numbers that are convex, or a larger l2"
 	}
-	return fmt.Sprintf("the step %v is probably too large: try auto, or a smaller one", l.settings.Step)
+	return fmt.Sprintf("the step %v is probably too large: try auto, or a smaller one", d.settings.Step)
+}
+
+// locate turns an error of inference into one that names instance, block and iteration, and the likely cause.
+func (d *diagnosis) locate(err error) error {
+	var at *unitError
+	var numerical *bp.NumericalError
+	if !errors.As(err, &at) || !errors.As(at.error, &numerical) {
+		return err
+	}
+	cause := d.remedy()
+	if why := d.impossible(at.unit); why != "" {
+		cause = why
+	} else if d.progress.Iterations == 0 {
+		cause = "the initial weights or the features are at fault"
+	}
+	return &DivergedError{Iteration: d.progress.Iterations, Instance: at.unit.in.Name, Block: at.block,
+		Reason: fmt.Sprintf("%v; %s", numerical, cause)}
+}
+
+// worseThanStart reports that the objective of a check is above that of the start
+// by more than the residuals of the two checks explain.
+func (d *diagnosis) worseThanStart() bool {
+	return d.progress.Objective > d.progress.FirstObjective+d.slack(d.progress.FirstResidual, d.progress.Pass.Residual)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/blockbp/blockbp/internal/cut"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/instances"
+	"github.com/blockbp/blockbp/internal/linear"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/spill"
@@ -29,25 +30,16 @@ type unit struct {
 	extra     []float64 // of a free unit: see nodeWeight; nil: zeros
 	taken     []float64 // of a free unit: see nodeCurvature; nil: zeros
 	labels    []int32   // of the upper bound; nil: there are none
+	splits    bool      // F is a bound by a split of its counting numbers (counting.Numbers.Split)
 	// untied holds the beliefs, at the last visit, of the entries that have
 	// weights of their own; indexed like the untied weights.
 	untied []float64
 	// cutBeliefs holds, of every cut edge, its belief at the last visit and its parts of the upper bound and of
-	// Σ c H(τ): see cutedges.go.
+	// Σ c H(τ): see worker.go.
 	cutBeliefs    []float64
 	cutEdges      *cutEdges
-	passStart     messageCopy // where the pass before began; nil: see momentum.go
-	acceptedState messageCopy // of saveMessages
-}
-
-// unitSet has all units, which are visited together, block by block, and share one contribution to the gradient for
-// each block. A job is the visit of a block in some of the units.
-type unitSet struct {
-	units  []*unit
-	shares []int   // [jobs of a block + 1] divides units: see divideUnits
-	part   []int32 // [block·units + unit] of a visit's sum: see parts.go
-	// contribution [blocks][stride] is that of the last visits: see gradient.go.
-	contribution []float64
+	passStart     messageCopy // where the pass before began; nil: see messages.go
+	acceptedState messageCopy // of messages.save
 }
 
 // buildUnits makes the units of all instances.
@@ -222,9 +214,7 @@ func (u *unit) edgeWeight(e int32) float64 {
 // does not answer to others: what it has in the free network, and clamped ones take again where its labels are
 // hidden. Of an edge with one hidden end half is taken, and of masked models nothing: where beliefs are infeasible
 // dual values decide, which longer steps outrun.
-func (u *unit) nodeCurvature(s int32) float64 {
-	return u.curvature(u.nodeWeight(s), s, s)
-}
+func (u *unit) nodeCurvature(s int32) float64 { return u.curvature(u.nodeWeight(s), s, s) }
 
 func (u *unit) edgeCurvature(e int32) float64 {
 	return u.curvature(u.edgeWeight(e), u.in.Graph.U(e), u.in.Graph.V(e))
@@ -250,3 +240,48 @@ func (u *unit) work() (n int) {
 
 // isFree reports whether no node of a unit is observed.
 func (u *unit) isFree() bool { return u.net.Observed == nil }
+
+// crossNodes returns the part of nodes in the bound, given their free energy.
+func (u *unit) crossNodes(nodes []int32, free float64) (sum float64) {
+	if u.labels == nil {
+		return free
+	}
+	for _, s := range nodes {
+		if c := u.net.Counting.Node[s]; c != 0 {
+			sum -= c * u.net.LogBelief(u.state, s, u.labels[s])
+		}
+	}
+	return sum
+}
+
+// byConsistent reports a clamped unit whose value in F is the free energy of its consistent beliefs, at most
+// B(clamped): subtracted from D(free) it leaves an upper bound of L, where the difference of two duals is none.
+func (u *unit) byConsistent() bool { return u.labels == nil && u.weight < 0 }
+
+// linear is a unit as linear systems know it.
+func (u *unit) linear() linear.Unit {
+	return linear.Unit{In: u.in, Net: u.net, State: u.state, Weight: u.weight}
+}
+
+// splitAtOnce reports that what a split adds is found as a block is visited, as it has all edges. Else it is found in
+// another pass, when all blocks were visited.
+func (u *unit) splitAtOnce(block *partition.Block) bool {
+	return u.splits && len(block.Nodes) == u.in.Graph.NumNodes()
+}
+
+// eachUntied calls do for the untied elements that a visit of a block contributes: nodes, then edges.
+func (u *unit) eachUntied(layout *crf.Layout, block int, do func(span *crf.Span, row int)) {
+	if layout.UntiedSize == 0 {
+		return
+	}
+	for _, s := range u.partition.Blocks[block].Nodes {
+		if span := &layout.Node[u.in.NodeType(s)]; span.Untied {
+			do(span, u.in.NodeRow(s))
+		}
+	}
+	for _, e := range u.partition.Blocks[block].Edges {
+		if span := &layout.Edge[u.in.EdgeType(e)]; span.Untied {
+			do(span, u.in.EdgeRow(e))
+		}
+	}
+}

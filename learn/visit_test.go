@@ -29,7 +29,7 @@ func TestUnitsShareResults(t *testing.T) {
 				for range 2 {
 					for _, t := range l.whole {
 						v := v
-						v.blocks, v.limits = t, l.wholeLimits()
+						v.blocks, v.limits = t, l.messages.wholeLimits()
 						must(l.visitBlocks(v))
 					}
 				}

@@ -1,0 +1,101 @@
+package learn
+
+import (
+	"math"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/simd"
+)
+
+// aggregate is the aggregated gradient: the sum of all contributions, with what labels take from it.
+type aggregate struct {
+	*contributionLayout
+	layout    *crf.Layout
+	total     []float64 // [weights] (1/N) Σ M τ, of nodes and edges, cut and untied ones too
+	moments   []float64 // sums of the beliefs of tied types, the part of F, and Σ c H(τ)
+	gradient  []float64 // [weights]
+	watched   []float64 // [weights] the gradient at the pass end before, in a check
+	data      []float64 // [weights] M w̄, with the observed parts of partly observed samples
+	reference []float64 // [weights] Σ M w(y) of the labellings of the upper bound; it may be data
+	magnitude float64   // norm of M w̄, as if hidden labels were state 0
+}
+
+func (a *aggregate) allocate() {
+	for _, x := range []*[]float64{&a.total, &a.gradient, &a.watched} {
+		*x = make([]float64, a.layout.Size)
+	}
+	a.moments = make([]float64, a.stride-a.layout.TiedSize)
+}
+
+// add adds the change of a contribution.
+func (a *aggregate) add(change []float64) {
+	for _, span := range a.tied {
+		simd.AddScaled(a.total[span.At:][:span.Len], change[span.Part:][:span.Len], 1)
+	}
+	addTo(a.moments, change[a.layout.TiedSize:])
+}
+
+// addUntied adds what the untied beliefs of units in a block have changed by: next has them in the order of eachUntied.
+func (a *aggregate) addUntied(next []float64, units []*unit, block int) {
+	for _, u := range units {
+		u.eachUntied(a.layout, block, func(span *crf.Span, row int) {
+			at, n := row*span.Copy(), span.Copy()
+			total, old := a.total[span.At+at:][:n], u.untied[span.Part+at:]
+			for j, x := range next[:n] {
+				total[j] += u.weight * (x - old[j])
+				old[j] = x
+			}
+			next = next[n:]
+		})
+	}
+}
+
+// entropy is Σ c H(τ) of all contributions.
+func (a *aggregate) entropy() float64 { return a.moments[len(a.moments)-1] }
+
+// estimate computes the aggregated gradient and the saddle value at weights.
+func (a *aggregate) estimate(theta []float64, l2 float64) (objective, norm float64) {
+	product, square := 0.0, 0.0
+	for i, x := range theta {
+		d := a.total[i] - a.data[i]
+		product += x * d
+		square += x * x
+		g := d + l2*x
+		a.gradient[i] = g
+		norm += g * g
+	}
+	return product + a.entropy() + l2/2*square, math.Sqrt(norm)
+}
+
+// meanBeliefs writes the mean belief of every type: uniform for untied types and for types without elements.
+func (a *aggregate) meanBeliefs(dst []float64) {
+	at := 0
+	mean := func(moment, states int) {
+		out := dst[at:][:states]
+		at += states
+		total := 0.0
+		if moment >= 0 {
+			copy(out, a.moments[moment-a.layout.TiedSize:][:states])
+			for i := range out {
+				out[i] = max(out[i], 0)
+				total += out[i]
+			}
+		}
+		for i := range out {
+			if total > 0 {
+				out[i] /= total
+			} else {
+				out[i] = 1 / float64(states)
+			}
+		}
+	}
+	for t, span := range a.layout.Node {
+		mean(a.nodeMoment[t], span.States)
+	}
+	for t, span := range a.layout.Edge {
+		mean(a.edgeMoment[t], span.States)
+		span.Symmetrise(dst[at-span.States : at])
+	}
+}
+
+func addTo(dst, x []float64) { simd.AddScaled(dst, x[:len(dst)], 1) }

@@ -1,0 +1,232 @@
+package learn
+
+import (
+	"fmt"
+	"math"
+)
+
+// roundingShare of the norm of the data's statistics M w̄, with hidden labels taken for
+// the first, is the smallest gradient norm that means anything: rounding leaves about as much in their difference to
+// the model's. Without it a run that starts at its optimum would never end.
+const roundingShare = 1e-13
+
+// claims decide what may be claimed of a run: what its settings ask of the gradient and of the distance to the optimum,
+// and what is known of these.
+type claims struct {
+	*inference
+	squares [][]float64 // of features, by types: see unknownOfClamped; nil: of no automatic steps
+}
+
+// checkBelow returns the aggregated gradient norm at which a check is worth its cost. Stale contributions can make the
+// norm look smaller than it is, so each check that failed asks for a smaller one.
+func (k *claims) checkBelow() float64 {
+	share, _ := k.shareOfCheck()
+	return k.tolerance() * share
+}
+
+// shareOfCheck is the share of the tolerance at which the next check of a claim begins. Below the smallest it is not
+// the gradient that keeps claims from holding.
+func (k *claims) shareOfCheck() (share float64, smallest bool) {
+	const least = 0.01
+	share = math.Pow(0.5, float64(k.progress.FailedChecks))
+	return max(share, least), share <= least
+}
+
+// asked returns the gradient norm that the settings demand of a claim. tolerance, which may be smaller, is where a
+// check begins and is decided, so that the suboptimality falls below Settings.Gap, too.
+func (k *claims) asked() float64 {
+	return max(k.settings.GradientTolerance, k.settings.RelativeTolerance*k.progress.FirstNorm, roundingShare*k.magnitude)
+}
+
+func (k *claims) tolerance() float64 {
+	asked, value := k.asked(), k.progress.Upper
+	if math.IsNaN(value) {
+		value = k.progress.Objective // about as large
+	}
+	if l2 := k.problem.L2; l2 > 0 && k.certified && math.Abs(value) <= math.MaxFloat64 {
+		asked = max(min(asked, gradientFor(k.settings.Gap*(1+math.Abs(value)), l2)), roundingShare*k.magnitude)
+	}
+	return asked
+}
+
+// suboptimality returns how far above the smallest objective the weights of the moment are
+// at most, with what rounding leaves unknown of the two bounds; NaN where that is not known, as
+// without a regulariser, where nothing but 0 bounds the objective from below.
+func (k *claims) suboptimality() float64 {
+	if p := &k.progress; k.certified && k.problem.L2 > 0 {
+		return max(0, p.Upper-p.Lower) + roundingShare*(math.Abs(p.Upper)+math.Abs(p.Lower))
+	}
+	return math.NaN()
+}
+
+// raiseLowerBound takes the bound of consistent beliefs, if it is the highest so far. Where F is above that of the
+// start nothing bounds the weights, and with huge ones rounding may leave an entropy that no beliefs have.
+func (k *claims) raiseLowerBound() {
+	p := &k.progress
+	if !k.certified || !math.IsNaN(p.FirstObjective) && !(p.Upper <= p.FirstObjective+k.slack()) {
+		return
+	}
+	square := 0.0
+	for i, x := range k.total {
+		square += (x - k.data[i]) * (x - k.data[i])
+	}
+	if bound := lowerBound(k.entropy(), square, k.problem.L2, k.problem.Statistics == nil); bound > p.Lower {
+		p.Lower = bound
+	}
+}
+
+// decide finds whether a pass has decided the check. Changes of the gradient g that shrink
+// by a factor r per pass leave r/(1−r) of the last one to come.
+func (k *claims) decide() {
+	c, pass := &k.progress.Check, &k.progress.Pass
+	residualRatio := pass.Residual / c.LastResidual
+	c.LastResidual = pass.Residual
+	change := 0.0
+	for i, g := range k.gradient {
+		change += (g - k.watched[i]) * (g - k.watched[i])
+	}
+	copy(k.watched, k.gradient)
+	older := c.LastChange
+	c.LastChange, c.Change = c.Change, math.Sqrt(change)
+	if !c.Watched {
+		c.Change = math.NaN() // from another gradient, with stale shares
+	}
+	c.Watched = true
+	ratio := min(max(max(fastestSettling, c.Change/c.LastChange), c.LastChange/older), slowestSettling)
+	if math.IsNaN(ratio) {
+		ratio = slowestSettling
+	}
+	left, norm, tolerance := c.Change*ratio/(1-ratio), k.progress.GradientNorm, k.tolerance()
+	most := left // what may be left: changes of a gradient hide those that messages go on to make
+	if pass.Residual > stillResidual && residualRatio > ratio {
+		slow := min(residualRatio, slowestSettling)
+		most = c.Change * slow / (1 - slow)
+	}
+	c.Left = certainty * most
+	switch {
+	case c.Uniform, c.Change == 0 && pass.Residual == 0:
+		c.Decided, c.Certain = true, true
+	case c.Purpose == checkConvergence:
+		// Messages that ascend no dual may leave F far above L where the gradient has settled, and so may those of
+		// networks with hidden labels. Where consistent beliefs take a forbidden state, and bound nothing, residuals
+		// tell: learning goes on to a smaller gradient first, as long as the next check asks for one.
+		closed := (k.certified || k.monotone) && pass.Gap <= closedGap*(1+math.Abs(k.progress.Objective))
+		_, smallest := k.shareOfCheck()
+		bounds := k.monotone && k.certified && (!math.IsInf(pass.Gap, 1) || !smallest)
+		c.Certain = norm+c.Left <= tolerance && (bounds || closed || pass.Residual <= stillResidual)
+		// Where the norm exceeds the tolerance by more than messages can still change it, the claim is refuted already:
+		// learning goes on.
+		c.Certain = c.Certain || norm-left > tolerance && k.monotone || k.proves(k.suboptimality())
+		c.Decided = c.Certain
+	default:
+		if !(norm < tolerance) { // which is not known before the first gradient
+			tolerance = norm
+		}
+		c.Certain = left <= unknownShare*tolerance && (k.monotone || k.certified || pass.Residual <= stillResidual)
+		enough := k.certified && c.Purpose == checkInitial && c.Passes >= 2*fewPasses // as F bounds L at any messages
+		c.Decided = c.Certain && (enough || !(pass.Gap > closedGap*(1+math.Abs(k.progress.Objective))))
+	}
+}
+
+func (k *claims) maxCheckPasses() int {
+	switch c := &k.progress.Check; {
+	case c.Purpose == checkFinal:
+		return min(max(fewPasses, int(finalShare*k.progress.Sweeps/wholeSweeps)), maxCheckPasses)
+	case c.Purpose == checkConvergence:
+		return min(fewPasses<<min(k.progress.FailedChecks, 10), maxCheckPasses)
+	}
+	return maxCheckPasses
+}
+
+// whyNotConverged says what keeps the run, whose weights were checked, from being converged, with what would help. The
+// run claims convergence if and only if this is empty.
+func (k *claims) whyNotConverged() string {
+	c, p, pass := &k.progress.Check, &k.progress, &k.progress.Pass
+	scale := 1 + math.Abs(p.Objective)
+	switch sub, unknown := k.suboptimality(), k.unknownOfClamped(); {
+	case k.proves(sub):
+	case unknown > closedGap*scale:
+		return fmt.Sprintf("weights are so large that rounding leaves %.3g of the objective unknown: an l2 above 0 bounds "+
+			"them", unknown)
+	case !(p.GradientNorm <= k.asked()) || math.IsInf(p.GradientNorm, 1):
+		return fmt.Sprintf("gradient norm %.3g > %.3g", p.GradientNorm, k.asked()) + k.convexNumbersHelp()
+	case c.Purpose == checkConvergence && p.GradientNorm+c.Left > k.asked() && k.asked() > roundingShare*k.magnitude:
+		return fmt.Sprintf("gradient norm %.3g, of which %.3g is unknown, > %.3g", p.GradientNorm, c.Left, k.asked()) +
+			k.convexNumbersHelp()
+	case !c.Certain:
+		return "messages have not settled: more passes may settle them" + k.convexNumbersHelp()
+	case math.IsInf(pass.Gap, 1): // consistent beliefs take a forbidden state, and bound nothing: the gradient decides
+		if pass.Residual > stillResidual {
+			return fmt.Sprintf("messages still change by %.3g > %.3g", pass.Residual, stillResidual)
+		}
+	case !math.IsNaN(sub) && k.problem.L2 > 0:
+		if sub > k.settings.Gap*scale {
+			return tooFar(sub, k.settings.Gap*scale, p.GradientNorm, k.problem.L2, roundingShare*k.magnitude)
+		}
+	case pass.Gap > k.settings.Gap*scale:
+		return fmt.Sprintf("gap of the inference %.3g > %.3g: messages have not settled, and more passes settle them",
+			pass.Gap, k.settings.Gap*scale)
+	}
+	return ""
+}
+
+// unknownOfClamped is about what F lacks where hidden labels and no regulariser let weights run away: consistent
+// beliefs of clamped networks are so to about roundingShare of their mass, and that counts with the potentials of all
+// elements.
+func (k *claims) unknownOfClamped() (sum float64) {
+	if k.squares == nil || !k.hidden || k.problem.L2 > 0 {
+		return 0
+	}
+	for kind, span := range allSpans(&k.model.Layout) {
+		for i, theta := range k.model.Weights[span.At:][:span.Len] {
+			sum += math.Abs(theta) * math.Sqrt(k.squares[kind][i%span.Copy()/span.States])
+		}
+	}
+	return roundingShare * sum
+}
+
+// convexNumbersHelp names what helps where counting numbers are not convex.
+func (k *claims) convexNumbersHelp() string {
+	if k.convexNumbers {
+		return ""
+	}
+	return "; these counting numbers are not convex, those of trw are"
+}
+
+// claim says why the run is converged.
+func (k *claims) claim() string {
+	if !(k.progress.GradientNorm <= k.asked()) {
+		return k.proof(k.suboptimality())
+	}
+	text := fmt.Sprintf("gradient norm %.3g ≤ %.3g", k.progress.GradientNorm, k.asked())
+	if k.asked() == roundingShare*k.magnitude {
+		text += ", all that rounding leaves"
+	}
+	if sub := k.suboptimality(); sub <= k.settings.Gap*(1+math.Abs(k.progress.Objective)) {
+		text += fmt.Sprintf(", suboptimality %.3g ≤ %.3g", sub, k.settings.Gap*(1+math.Abs(k.progress.Objective)))
+	}
+	switch {
+	case k.problem.L2 == 0 && k.convex:
+		text += ", and l2 is 0: nothing bounds how far the optimum is"
+	case math.IsInf(k.progress.Pass.Gap, 1):
+		text += "; consistent beliefs take a forbidden state: nothing bounds how far the optimum is"
+	}
+	return text
+}
+
+// tooFar says what keeps a suboptimality above a gap: the norm of the gradient, of which rounding
+// leaves at least so much, or messages.
+func tooFar(sub, gap, norm, l2, rounding float64) string {
+	needed, cause := gradientFor(gap, l2), "messages have not settled, and more passes settle them"
+	switch {
+	case needed <= rounding:
+		cause = fmt.Sprintf("with l2 %.3g that takes a gradient norm of %.3g, and rounding leaves %.3g; a larger l2 or "+
+			"gap can be met", l2, needed, rounding)
+	case norm > needed:
+		cause = fmt.Sprintf("with l2 %.3g that takes a gradient norm of %.3g, and more passes lower it", l2, needed)
+	}
+	return fmt.Sprintf("suboptimality %.3g > %.3g: %s", sub, gap, cause)
+}
+
+// gradientFor is the norm of the gradient that costs half of a gap.
+func gradientFor(gap, l2 float64) float64 { return math.Sqrt(l2 * gap) }

@@ -1,0 +1,462 @@
+package learn
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/instances"
+	"github.com/blockbp/blockbp/internal/linear"
+	"github.com/blockbp/blockbp/internal/parallel"
+	"github.com/blockbp/blockbp/internal/simd"
+	"github.com/blockbp/blockbp/internal/spill"
+)
+
+// inference is that of all networks, block by block: the units with their messages and contributions, the threads and
+// processes that share the jobs of a visit, and the sums of what these contribute.
+type inference struct {
+	*trainingRun
+	unitSet
+	schedule
+	aggregate
+	guarantees
+
+	ranks   *ranks
+	pool    *parallel.Pool[visit]
+	workers []*worker
+	results []jobResult // of some jobs of a visit
+	most    int         // of which so many are kept
+	parts   parts
+	spilled spilled   // what is kept between visits, where it is not in memory
+	splitOf []float64 // [jobs of all blocks] what splits add to the bound; nil: nothing, or all as blocks are visited
+
+	samples                 float64 // N of (8): the sum of the samples' weights
+	variables, links        float64 // mean numbers of variables and edges per sample
+	sweepWork, gradientWork float64
+}
+
+// planInference decides what a contribution looks like, what is visited together, and who does it.
+func planInference(p *Problem, s *Settings) (inf *inference, err error) {
+	inf = &inference{trainingRun: planTrainingRun(p, s), samples: instances.TotalWeight(p.given().Data)}
+	if inf.units, err = buildUnits(p, s, inf.samples); err != nil {
+		return nil, err
+	}
+	inf.blocks, inf.layout = len(inf.units[0].partition.Blocks), &p.Model.Layout
+	inf.contributionLayout = layOut(inf.layout, inf.blocks)
+	inf.placeCutEdges()
+	inf.divideUnits(inf.stride)
+	inf.schedule = newSchedule(&inf.unitSet, s)
+	inf.planParts()
+	inf.inOrder(inf.visits, s.team.Size())
+	inf.inOrder(inf.whole, s.team.Size())
+	inf.spilled = spilled{unitSet: &inf.unitSet, contributionLayout: inf.contributionLayout}
+	inf.measureWork()
+	inf.guarantees = findGuarantees(inf.units, inf.blocks)
+	for _, u := range inf.units {
+		c := u.net.Counting
+		u.splits = inf.certified && !c.Facts.Dual && c.Split != nil && u.labels != nil
+	}
+	return inf, nil
+}
+
+// allocate makes room for the vectors over all weights, contributions, results, scratch, and what units remember, of
+// which messages are copied so often.
+func (inf *inference) allocate(copies int) error {
+	if err := inf.spilled.begin(inf.settings.Spill, copies); err != nil {
+		return err
+	}
+	inf.aggregate.allocate()
+	inf.contribution = spill.Zeros[float64](inf.spilled.space, inf.blocks*inf.stride)
+	for _, u := range inf.units {
+		u.allocate(inf.layout, inf.spilled.space, inf.cutNumbers(u))
+	}
+	inf.ranks.begin()
+	inf.results = make([]jobResult, inf.most)
+	for i := range inf.results {
+		inf.results[i].inside = make([]float64, inf.stride)
+		inf.results[i].cut = make([]float64, oneIf(inf.keepsCut())*inf.stride)
+	}
+	inf.parts.allocate(inf.stride)
+	if inf.blocks > 1 && slices.ContainsFunc(inf.units, func(u *unit) bool { return u.splits }) {
+		inf.splitOf = make([]float64, inf.blocks*inf.perBlock())
+	}
+	inf.makeWorkers()
+	return nil
+}
+
+// makeWorkers makes the scratch of every goroutine.
+func (inf *inference) makeWorkers() {
+	var room ground.Room // of any block
+	for _, u := range inf.units {
+		for x := range u.partition.Blocks {
+			room = room.Max(ground.RoomOf(inf.layout, u.in, &u.partition.Blocks[x]))
+		}
+	}
+	for range inf.settings.Threads {
+		w := &worker{
+			contributionLayout: inf.contributionLayout, model: inf.model, loss: inf.problem.Loss,
+			space: &bp.Workspace{}, adjoint: &ground.Adjoint{},
+			logs: make([]float64, inf.edgesTogether), belief: make([]float64, inf.mostBeliefs),
+		}
+		w.space.Potentials.Reserve(room)
+		inf.workers = append(inf.workers, w)
+	}
+}
+
+// planParts deals jobs to parts, by their work, unit by unit, and block by block. A set of blocks stands for the whole
+// network, so that a visit has jobs in all parts, and a process has blocks, and units, that follow each other.
+func (inf *inference) planParts() {
+	inf.part = make([]int32, inf.blocks*len(inf.units))
+	total, done := 0.0, 0.0
+	eachJob := func(do func(parts []int32, work float64)) {
+		for share := range inf.perBlock() {
+			for block := range inf.blocks {
+				lo, hi, work := inf.shares[share], inf.shares[share+1], 0.0
+				for _, u := range inf.units[lo:hi] {
+					work += float64(1 + u.partition.Blocks[block].Work())
+				}
+				do(inf.part[block*len(inf.units):][lo:hi], work)
+			}
+		}
+	}
+	eachJob(func(_ []int32, work float64) { total += work })
+	eachJob(func(parts []int32, work float64) {
+		for i := range parts {
+			parts[i] = int32((done + work/2) / total * mostParts)
+		}
+		done += work
+	})
+	for _, blocks := range slices.Concat(inf.visits, inf.whole) {
+		inf.parts.begin(&inf.unitSet, blocks)
+		inf.parts.most = max(inf.parts.most, len(inf.parts.touched))
+		inf.most = max(inf.most, inf.atATime(blocks))
+	}
+}
+
+// measureWork finds what one sweep, and one gradient, over everything costs where it is
+// not cut. In a whole pass a message into a node is sent in one block, but a cut edge is grounded and
+// enters the gradient in two: visiting all blocks is more than one gradient. Visits with a step send messages out of
+// their block as well, and so make more than one sweep in a pass.
+func (inf *inference) measureWork() {
+	for _, u := range inf.units {
+		for i := range u.partition.Blocks {
+			inf.sweepWork += float64(u.partition.Blocks[i].Work())
+		}
+		inf.gradientWork += float64(u.partition.Elements())
+		if u.isFree() {
+			for s := range int32(u.in.Graph.NumNodes()) {
+				inf.variables += u.nodeWeight(s)
+			}
+			inf.links += u.weight * float64(u.in.Graph.NumEdges())
+		}
+	}
+}
+
+// passWork returns about how many multiplications a pass of iterations takes: those of
+// features with weights and beliefs, and of tables in two sweeps in two directions.
+func (inf *inference) passWork() (work float64) {
+	const products = 4
+	edges := inf.model.Layout.Edge
+	counts := make([][]int, len(inf.units))
+	inf.each(len(inf.units), func(_, i int) {
+		u := inf.units[i]
+		counts[i] = make([]int, len(edges))
+		for b := range u.partition.Blocks {
+			for _, e := range u.partition.Blocks[b].Edges {
+				counts[i][u.in.EdgeType(e)]++
+			}
+		}
+	})
+	for i, u := range inf.units {
+		for t, n := range counts[i] {
+			work += float64(n) * float64(edges[t].States) * float64(products+2*ground.UsedFeatures(&inf.model.Layout, u.in, t))
+		}
+	}
+	return work
+}
+
+// each calls do for all i < n, on all threads where there are any yet.
+func (inf *inference) each(n int, do func(worker, i int)) {
+	if inf.pool != nil {
+		inf.pool.Run(visit{task: do}, n)
+		return
+	}
+	parallel.Serially(n, do)
+}
+
+// unitError is an error of inference in a block of a unit.
+type unitError struct {
+	error
+	unit  *unit
+	block int
+}
+
+// visit grounds blocks in every unit, sweeps over them, and replaces their contribution to the gradient in place:
+//
+//	(9)  g ← g + Σ_{entries of F_i} M (τ_new − τ_old)
+func (inf *inference) visit(v visit) (visitReport, error) {
+	report := visitReport{tally: nothingYet}
+	if v.kind != splitVisit {
+		inf.parts.begin(&inf.unitSet, v.blocks)
+		defer inf.addParts(&v)
+	}
+	jobs, atATime := inf.jobsOf(v.blocks), inf.atATime(v.blocks)
+	v.jobs = inf.ranks.jobs(&v, jobs)
+	for lo := 0; lo < jobs; lo += atATime {
+		v.firstJob = lo
+		results, t := inf.ranks.visit(v, min(atATime, jobs-lo))
+		if t.failed >= 0 {
+			block, _, _ := inf.job(v.blocks, lo+t.failed)
+			s := &results[t.failed]
+			return report, &unitError{s.err, inf.units[s.failed], block}
+		}
+		report.merge(&t)
+		inf.progress.Pass.Infeasible = inf.progress.Pass.Infeasible || t.infeasible
+		if report.ended {
+			break // some jobs have contributed nothing, and so no result of this round is taken
+		}
+		for i := range results {
+			inf.takeResult(&report, &v, lo+i, &results[i])
+		}
+	}
+	inf.ranks.endVisit(&v)
+	inf.progress.Sweeps += float64(report.work) / inf.sweepWork
+	inf.progress.Gradients += float64(report.elements) / inf.gradientWork
+	return report, nil
+}
+
+// visitJob is the part of a visit that one goroutine does for some units and one block.
+func (inf *inference) visitJob(v *visit, workerIndex, i int) {
+	if v.task != nil {
+		v.task(workerIndex, i)
+		return
+	}
+	w := inf.workers[workerIndex]
+	inf.spilled.fetchAhead(&w.pages, v, v.from+i)
+	job := int(v.jobs[v.from+i])
+	block, lo, hi := inf.job(v.blocks, job)
+	s := &inf.results[job-v.firstJob]
+	s.begin(v)
+	w.visit, w.result, w.number = v, s, block
+	for j := lo; j < hi && s.err == nil && !v.ended(); j++ {
+		if u := inf.units[j]; u.partition.Blocks[block].Elements() > 0 {
+			w.unit, w.block, w.scale = u, &u.partition.Blocks[block], u.weight/inf.weight(lo)
+			s.failed, s.err = j, w.visitUnit()
+		}
+	}
+	if v.kind.contributes() {
+		w.takeEntropy()
+	}
+}
+
+// takeResult adds the result of a job to the sum of its part, and puts what the block has inside in the place of what
+// it had there.
+func (inf *inference) takeResult(report *visitReport, v *visit, job int, s *jobResult) {
+	block, lo, hi := inf.job(v.blocks, job)
+	units := inf.units[lo:hi]
+	if v.kind == splitVisit {
+		inf.splitOf[inf.placeOfJob(v.blocks, job)] = s.split
+	}
+	if v.kind.contributes() {
+		for _, u := range units {
+			report.elements += u.partition.Blocks[block].Elements()
+		}
+		inf.addUntied(s.untied, units, block)
+	}
+	part := inf.partOf(block)
+	if v.kind == splitVisit || !inf.ranks.has(part) {
+		return
+	}
+	at, _ := slices.BinarySearch(inf.parts.touched, part)
+	sum, inside := inf.parts.sums[at], inf.contribution[block*inf.stride:][:inf.stride]
+	weight := inf.weight(lo)
+	if inf.keepsCut() {
+		simd.AddScaled(sum, s.cut, weight)
+	}
+	if v.kind.contributes() {
+		if lo == 0 {
+			simd.AddScaled(sum, inside, -1)
+			clear(inside)
+		}
+		simd.AddScaled(inside, s.inside, weight)
+	}
+	if hi == len(inf.units) {
+		simd.AddScaled(sum, inside, 1)
+	}
+}
+
+// addParts adds the sums of a visit to the totals.
+func (inf *inference) addParts(v *visit) {
+	p := &inf.parts
+	p.own = p.own[:0]
+	for i, part := range p.touched {
+		if inf.ranks.has(part) {
+			p.own = append(p.own, p.sums[i])
+		}
+	}
+	if inf.alone() {
+		inf.ranks.sumParts(p)
+	} else {
+		copy(p.total, p.own[0])
+	}
+	inf.add(p.total)
+	if v.kind != sumVisit {
+		inf.layout.Symmetrise(inf.total)
+	}
+}
+
+// sumContributions computes the totals anew from all contributions: it takes out what rounding visits have left.
+func (inf *inference) sumContributions() {
+	clear(inf.total)
+	clear(inf.moments)
+	for _, blocks := range inf.whole {
+		_, _ = inf.visit(visit{kind: sumVisit, blocks: blocks}) // sums, which cannot fail
+	}
+	for _, u := range inf.units {
+		for _, span := range allSpans(inf.layout) {
+			if span.Untied {
+				simd.AddScaled(inf.total[span.At:][:span.Len], u.untied[span.Part:][:span.Len], u.weight)
+			}
+		}
+	}
+	inf.layout.Symmetrise(inf.total)
+}
+
+// upperBound returns F where every block was visited at the weights of the moment, with
+// consistent beliefs for the gradient.
+func (inf *inference) upperBound() (float64, error) {
+	theta := inf.model.Weights
+	value := inf.problem.L2/2*simd.Dot(theta, theta) + inf.moments[len(inf.moments)-2] // and the sum of the latter
+	if &inf.reference[0] != &inf.data[0] {
+		for i, x := range theta {
+			value += x * (inf.reference[i] - inf.data[i])
+		}
+	}
+	if len(inf.splitOf) == 0 {
+		return value, nil
+	}
+	clear(inf.splitOf)
+	for _, blocks := range inf.whole {
+		if _, err := inf.visit(visit{kind: splitVisit, blocks: blocks}); err != nil {
+			return 0, err
+		}
+	}
+	for _, x := range inf.splitOf { // in the order of blocks, whatever that of visits
+		value += x
+	}
+	return value, nil
+}
+
+// addLabels adds up the statistics of the labels.
+func (inf *inference) addLabels() {
+	p := inf.problem
+	a := instances.Labels{Model: inf.model, Data: p.Data, ClassWeights: p.ClassWeights, Total: inf.samples,
+		Adder: instances.Adder{Each: inf.each, Group: inf.ranks}}
+	for _, w := range inf.workers {
+		a.Adjoints = append(a.Adjoints, w.adjoint)
+	}
+	if inf.data = p.Statistics; inf.data == nil {
+		inf.data = a.Observed()
+	}
+	inf.magnitude = a.Magnitude(inf.data)
+	if inf.reference = inf.data; inf.ownReference() {
+		return
+	}
+	of := make([][]*unit, len(p.Data))
+	for _, u := range inf.units {
+		of[u.instance] = append(of[u.instance], u)
+	}
+	inf.reference = a.Sum(func(add *ground.Adjoint, sum []float64, i int, r ground.Range) {
+		for _, u := range of[i] {
+			if u.labels != nil {
+				add.AddChange(sum, inf.model, u.in, r, u.net.Observed, u.labels, u.weight)
+			}
+		}
+	})
+}
+
+// ownReference reports that the labellings are all there is of labels.
+func (inf *inference) ownReference() bool {
+	return inf.problem.Statistics == nil && !slices.ContainsFunc(inf.units, func(u *unit) bool {
+		return u.weight < 0 || u.labels == nil || len(u.in.Samples()) > 1
+	})
+}
+
+// statistics are what a step rule may know of the data.
+func (inf *inference) statistics() *instances.Statistics {
+	free := map[*crf.Instance]*unit{}
+	for _, u := range inf.units {
+		if u.isFree() {
+			free[u.in] = u
+		}
+	}
+	return &instances.Statistics{
+		Layout: &inf.model.Layout, Data: inf.problem.Data, Given: inf.problem.Statistics,
+		Adder: instances.Adder{Each: inf.each, Group: inf.ranks},
+		Scales: func(in *crf.Instance) (node, edge func(int32) float64) {
+			u := free[in]
+			c := u.net.Counting
+			return func(s int32) float64 { return u.nodeCurvature(s) / c.Rho[s] },
+				func(e int32) float64 { return u.edgeCurvature(e) / c.Edge[e] }
+		},
+	}
+}
+
+// newSample draws from the blocks of this process, in the order of their parts.
+func (inf *inference) newSample() *linear.Sample {
+	type owned struct {
+		part int32
+		linear.SampleBlock
+	}
+	var all []owned
+	for at, part := range inf.part {
+		u, block := inf.jobAt(at)
+		if !u.isFree() || !inf.ranks.Owns(part) {
+			continue
+		}
+		all = append(all, owned{part, linear.SampleBlock{
+			Unit: u.linear(), Block: &u.partition.Blocks[block], Number: uint64(at + 1),
+			NodeCurvature: u.nodeCurvature, EdgeCurvature: u.edgeCurvature,
+		}})
+	}
+	slices.SortStableFunc(all, func(a, b owned) int { return cmp.Compare(a.part, b.part) })
+	blocks := make([]linear.SampleBlock, len(all))
+	for i := range all {
+		blocks[i] = all[i].SampleBlock
+	}
+	return linear.NewSample(inf.model, blocks, inf.ranks, inf.each, inf.settings.Threads)
+}
+
+// newResponse returns nil where that takes too much.
+func (inf *inference) newResponse() *linear.Response {
+	if inf.layout.Size > linear.MaxDense {
+		return nil
+	}
+	var units []linear.Unit
+	for _, u := range inf.units {
+		units = append(units, u.linear())
+	}
+	return linear.NewResponse(inf.model, units, inf.passWork())
+}
+
+// slack is the rise over the first objective that proves nothing: what the messages of a check still change by, 1e-6
+// even where they settled, leaves the objective unknown by about as much per variable. A first objective may be zero.
+func (inf *inference) slack(residuals ...float64) float64 {
+	unknown := 1e-6
+	for _, r := range residuals {
+		unknown += r
+	}
+	return unknown * (math.Abs(inf.progress.FirstObjective) + inf.variables)
+}
+
+// stateBytes is the memory of messages, beliefs and contributions. A plan knows it too.
+func (inf *inference) stateBytes() int64 {
+	bytes := 8 * inf.blocks * inf.stride
+	for _, u := range inf.units {
+		bytes += u.net.Bytes() + 8*(inf.model.Layout.UntiedSize+inf.cutNumbers(u))
+	}
+	return int64(bytes)
+}

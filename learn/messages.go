@@ -1,0 +1,228 @@
+package learn
+
+import (
+	"math"
+
+	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/linear"
+	"github.com/blockbp/blockbp/internal/simd"
+	"github.com/blockbp/blockbp/internal/spill"
+)
+
+// Whole passes over messages that crawl, such as those of strongly coupled pictures, have momentum, as
+// sweeps of predictions do (package bp): from where the pass before began, messages and beliefs go on.
+// F is convex in weights and messages together, so momentum goes on where weights move; where messages
+// go back, or F rises at the same weights, it begins anew. Where some c_s is negative there is none: messages circle
+// in directions that F hardly feels. Small problems move messages together with weights (response) instead.
+
+// passMomentum bounds β while messages lag. Later they go round loops on which no belief depends, ever slower.
+// overRelaxed is the damping of sweeps (results/README.md). Visits of Algorithm 2 can circle for ever with it.
+const passMomentum, overRelaxed = 0.7, -0.3
+
+// Where inference ascends no dual, messages may circle for ever, and a visit of a sweep or two is too short to notice.
+// While the weights move they move messages too, but not by a large residual, in pass after pass. While the weights
+// stay, messages alone are the cause of a residual that does not fall. They are damped from then on.
+
+// circling is what tells, from pass to pass, that messages do.
+type circling struct {
+	Passes   int     // since the residual was smallest
+	Smallest float64 // 0: none yet
+}
+
+// mostWhileMoving bounds the damping of messages while weights move: heavier damping is for messages that circle while
+// weights stay.
+const mostWhileMoving = 0.5
+
+// messages are what a run does to its messages beside plain sweeps: it copies them, to go back to or on from, damps
+// them, and solves for them where a problem is small.
+type messages struct {
+	*inference
+	response *linear.Response // nil: the problem is not small
+	goesBack bool             // automatic steps go back to messages
+}
+
+// isSmall reports a problem whose messages and weights answer to each other by the solution of a linear system (linear
+// response), which larger ones have no time for.
+func (m *messages) isSmall() bool { return m.response != nil }
+
+// copies reports whether whole passes remember messages: they do where these are not solved for.
+func (m *messages) copies() bool { return !m.forests && !m.isSmall() }
+
+// gathers reports whether whole passes gather momentum.
+func (m *messages) gathers() bool { return m.copies() && m.monotone }
+
+// beginPass moves messages and beliefs on from where the whole pass before began. So many were made at these weights.
+func (m *messages) beginPass(passesHere int) {
+	p := &m.progress
+	if !m.gathers() {
+		return
+	}
+	still := passesHere > 1 || p.Check.Active && p.Check.Passes > 1
+	if still && p.Upper > p.Pass.StartUpper+meritRounding*(1+math.Abs(p.Pass.StartUpper)) {
+		p.Pass.Momentum = 0
+	}
+	p.Pass.StartUpper = p.Upper
+	m.makeRoom()
+	beta := bp.Momentum(p.Pass.Momentum + 1)
+	if !(p.Pass.Residual <= lagging) {
+		beta = min(passMomentum, beta)
+	}
+	p.Pass.Momentum++
+	m.ranks.pieces(func(u *unit, at piece) {
+		x, before := at.of(u.state.LogMessage, u.state.LogBelief), at.of(u.passStart.halves(u))
+		if p.Pass.Momentum == 1 {
+			copy(before, x)
+			return
+		}
+		simd.Extrapolate(x, before, beta)
+	})
+}
+
+// messageCopy has the messages of a unit, and after them its beliefs, as they were.
+type messageCopy []float64
+
+func (c messageCopy) halves(u *unit) (messages, beliefs []float64) {
+	return c[:u.net.Messages()], c[u.net.Messages():]
+}
+
+// makeRoom takes the memory of the copies: of the beginning of the pass before, and of save.
+func (m *messages) makeRoom() {
+	if !m.copies() || m.units[0].passStart != nil {
+		return
+	}
+	for _, u := range m.units {
+		n := u.net.Messages() + u.net.Beliefs()
+		if u.passStart = spill.Zeros[float64](m.spilled.space, n); m.goesBack {
+			u.acceptedState = spill.Zeros[float64](m.spilled.space, n)
+		}
+	}
+}
+
+// leftAccepted reports that the messages at hand are no longer those which restore goes back to: a pass has
+// begun since, or has left open whether F has fallen.
+func (m *messages) leftAccepted(passesHere int) bool {
+	p := &m.progress
+	return !p.Check.Active && (p.Pass.Next > 0 || passesHere > 0)
+}
+
+// save copies messages and beliefs for restore, which goes back to them. Where linear response moves
+// messages along a line both do nothing.
+func (m *messages) save() {
+	if !m.copies() {
+		return
+	}
+	m.makeRoom()
+	m.ranks.pieces(func(u *unit, at piece) {
+		copy(at.of(u.acceptedState.halves(u)), at.of(u.state.LogMessage, u.state.LogBelief))
+	})
+}
+
+// restore goes back to the messages and beliefs of the accepted weights.
+func (m *messages) restore() {
+	if !m.copies() {
+		return
+	}
+	m.progress.Pass.Momentum = 0
+	m.ranks.pieces(func(u *unit, at piece) {
+		copy(at.of(u.state.LogMessage, u.state.LogBelief), at.of(u.acceptedState.halves(u)))
+	})
+}
+
+// reset goes back to those of a run that begins.
+func (m *messages) reset() {
+	m.progress.Pass.Momentum = 0
+	for _, u := range m.units {
+		u.state.Reset(u.net)
+	}
+}
+
+// made is how many makeRoom makes.
+func (m *messages) made() int {
+	if m.goesBack && m.copies() {
+		return 2
+	}
+	return oneIf(m.gathers())
+}
+
+// damp damps messages that circle, after a pass in which weights stayed or moved.
+func (m *messages) damp(weightsStay bool) {
+	if m.monotone {
+		return
+	}
+	s, residual := &m.progress.Circling, m.progress.Pass.Residual
+	switch moving := !weightsStay && (residual < lagging || m.certified); {
+	case s.Smallest == 0 || residual < s.Smallest || moving:
+		s.Smallest, s.Passes = residual, 0
+	case s.Passes+1 < fewPasses:
+		s.Passes++
+	default:
+		if weightsStay || m.progress.MessageDamping < mostWhileMoving {
+			m.progress.MessageDamping = bp.MoreDamping(m.progress.MessageDamping)
+		}
+		*s = circling{}
+	}
+}
+
+// settle brings messages to where they settle, where they are solved for.
+func (m *messages) settle() {
+	if m.isSmall() {
+		m.response.Tangents(nil, 0)
+	}
+}
+
+func (m *messages) innerLimits() bp.Limits {
+	limits := bp.Limits{
+		Tolerance: m.settings.InnerTolerance, MaxSweeps: m.settings.InnerSweeps, Damping: m.progress.MessageDamping,
+		NoProx: m.isSmall(), Outward: true,
+	}
+	if m.settings.Method == InnerDual {
+		limits.MaxSweeps = 1
+	}
+	limits.Turns = m.forests && limits.MaxSweeps >= exactSweeps
+	return limits
+}
+
+// wholeLimits are those of a visit in a whole pass.
+func (m *messages) wholeLimits() bp.Limits {
+	if m.forests {
+		return bp.Limits{MaxSweeps: exactSweeps, Turns: true}
+	}
+	damping := m.progress.MessageDamping
+	if m.gathers() {
+		damping = overRelaxed
+	}
+	return bp.Limits{MaxSweeps: wholeSweeps, Damping: damping, NoProx: m.isSmall()}
+}
+
+// remainder returns the share of an edge's mass that consistent beliefs may leave to spread: in a whole pass of a large
+// network that is to lead to a step, and in a check while messages lag. Other passes leave nothing but rounding, and so
+// do those with forbidden states, to which what is left would be spread, too.
+func (m *messages) remainder() float64 {
+	p := &m.progress
+	switch {
+	case m.model.Layout.Masked:
+		return 0
+	case p.Check.Active && !(p.Pass.Residual <= lagging):
+		return mostRemainder
+	case p.Check.Active, !m.copies(), !m.monotone && !m.certified:
+		return 0
+	}
+	share := min(p.GradientNorm/m.magnitude, m.settings.Gap*(1+math.Abs(p.Objective))/m.links)
+	if !(share <= mostRemainder/remainderShare) {
+		return mostRemainder
+	}
+	return remainderShare * share
+}
+
+// denseProblem is what the Hessian of all weights together is of.
+func (m *messages) denseProblem(squares [][]float64) linear.DenseProblem {
+	nodes := 0
+	for _, in := range m.problem.Data {
+		nodes += in.Graph.NumNodes()
+	}
+	return linear.DenseProblem{
+		Model: m.model, L2: m.problem.L2, Data: m.data, Convex: m.convex, Each: m.each, Nodes: nodes,
+		PerPass: m.perPass(), PassWork: m.passWork(), Response: m.response, Squares: squares, Sample: m.newSample,
+		In: m.units[0].in,
+	}
+}

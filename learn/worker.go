@@ -1,0 +1,401 @@
+package learn
+
+import (
+	"context"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/numeric"
+	"github.com/blockbp/blockbp/internal/partition"
+	"github.com/blockbp/blockbp/internal/simd"
+	"github.com/blockbp/blockbp/internal/spill"
+)
+
+// worker visits blocks in one goroutine: with potentials, beliefs and scratch of its own, it sweeps over a block in one
+// unit and works out what that contributes to the result of the job.
+type worker struct {
+	*contributionLayout
+	model *crf.Model
+	loss  float64 // Problem.Loss
+
+	visit  *visit     // at work
+	result *jobResult // of the job at work
+	unit   *unit
+	block  *partition.Block // visited in this unit
+	number int              // of this block
+	scale  float64          // weight of the unit over that of the job
+	split  bool             // what a split adds to the bound is found beside
+
+	space    *bp.Workspace
+	adjoint  *ground.Adjoint
+	belief   []float64 // of nodes or edges computed together
+	logs     []float64 // beliefs of labels, then their logarithms
+	scratch  []float64 // for an entropy
+	features []float64 // of an entry with its own weights
+	places   []int32   // of cut edges
+	pages    spill.Pages
+}
+
+// visitUnit visits the block in the unit.
+func (w *worker) visitUnit() (err error) {
+	u, block, kind := w.unit, w.block, w.visit.kind
+	if kind == sumVisit {
+		w.sumCut()
+		return nil
+	}
+	if kind == splitVisit && (!u.splits || u.splitAtOnce(block)) {
+		return nil
+	}
+	if err := w.space.Ground(w.model, u.in, u.net, u.state, block); err != nil {
+		return err
+	}
+	w.addLoss()
+	if kind == splitVisit {
+		value, err := w.space.SplitValue(u.net, u.state, block, u.labels)
+		w.result.split += u.weight * value
+		return err
+	}
+	if err := w.sweep(); err != nil || w.visit.ended() {
+		return err
+	}
+	w.split = kind == consistentVisit && u.splitAtOnce(block)
+	return w.contribute()
+}
+
+// addLoss adds Problem.Loss to the potentials of wrong labels.
+func (w *worker) addLoss() {
+	if w.loss == 0 {
+		return
+	}
+	pot := &w.space.Potentials
+	for p, s := range w.block.Nodes {
+		own := pot.Node[pot.NodeAt[p]:pot.NodeAt[p+1]]
+		right := own[w.unit.labels[s]]
+		for x := range own {
+			own[x] += w.loss
+		}
+		own[w.unit.labels[s]] = right
+	}
+}
+
+// sweep makes the sweeps of a visit. But for visits of many sweeps that a time limit ends, and those of a run that
+// saves no state, a block is finished: a state between two sweeps could not be resumed to the same bytes.
+func (w *worker) sweep() error {
+	until := w.visit.until
+	if until == nil {
+		until = context.Background()
+	}
+	o, err := w.space.Iterate(until, w.unit.net, w.unit.state, w.block, w.visit.limits)
+	all := &w.result.outcome
+	all.Sweeps, all.Work, all.Converged = max(all.Sweeps, o.Sweeps), all.Work+o.Work, all.Converged && o.Converged
+	all.Residual, all.FirstResidual = max(all.Residual, o.Residual), max(all.FirstResidual, o.FirstResidual)
+	return err
+}
+
+// contribute adds what the unit contributes in the block to the result, from the beliefs as they are now.
+func (w *worker) contribute() error {
+	u, block, s := w.unit, w.block, w.result
+	if w.split {
+		w.space.BeginSplit(u.net, block)
+	}
+	for lo, n := 0, len(block.Nodes); lo < n; {
+		hi := ground.NodeRun(u.in, block.Nodes, lo, min(lo+ground.RowsPerBatch, n))
+		w.contributeNodes(lo, hi)
+		lo = hi
+	}
+	for t := range w.model.Layout.Node {
+		if span := &w.model.Layout.Node[t]; !span.Untied {
+			w.adjoint.Release(s.inside[span.Part:][:span.Len], u.in, t)
+		}
+	}
+	w.findPlaces()
+	for lo, n := 0, len(block.Edges); lo < n; {
+		end := n
+		if inside := int(block.Groups[0].Hi); lo < inside {
+			end = inside
+		}
+		hi := ground.EdgeRun(u.in, block.Edges, lo, min(lo+w.edgesTogether, end))
+		if err := w.contributeEdges(lo, hi); err != nil {
+			return err
+		}
+		lo = hi
+	}
+	if w.split {
+		s.inside[w.boundAt()] += w.scale * w.space.SplitNodes(u.net, u.state, block, u.labels)
+	}
+	return nil
+}
+
+// takeEntropy contributes what the free energies of the result have beside ⟨θ,τ⟩: for tied weights that is the product
+// with their gradient. Consistent beliefs of edges have their entropy in it already.
+func (w *worker) takeEntropy() {
+	tied, s := w.tied, w.result
+	if w.visit.kind == consistentVisit {
+		tied = tied[:w.tiedNodes]
+	}
+	for _, span := range tied {
+		s.freeEnergy -= simd.Dot(w.model.Weights[span.At:][:span.Len], s.inside[span.Part:])
+	}
+	s.inside[w.entropyAt()] = s.freeEnergy
+}
+
+// contributeNodes adds the nodes lo ≤ p < hi of the block, all of one type.
+func (w *worker) contributeNodes(lo, hi int) {
+	u, s, nodes := w.unit, w.result, w.block.Nodes[lo:hi]
+	t := u.in.NodeType(nodes[0])
+	span := &w.model.Layout.Node[t]
+	beliefs, sum := w.belief[:len(nodes)*span.States], moments(s.inside, w.nodeMoment[t], span)
+	w.adjoint.PrefetchNodes(u.in, nodes)
+	free := w.space.NodeBeliefs(w.belief, w.ifUnscaled(sum), u.net, u.state, w.block, lo, hi)
+	s.freeEnergy += w.scale * free
+	if w.visit.kind.bounds() {
+		s.inside[w.boundAt()] += w.scale * u.crossNodes(nodes, free)
+	}
+	if span.Untied {
+		for i, node := range nodes {
+			s.freeEnergy -= w.scale * w.takeUntied(span, u.in.NodeFeatures(t), u.in.NodeRow(node),
+				beliefs[i*span.States:][:span.States])
+		}
+		return
+	}
+	w.rescale(beliefs, sum)
+	w.adjoint.ScatterNodes(s.inside[span.Part:][:span.Len], u.in, nodes, beliefs)
+}
+
+// contributeEdges adds the edges lo ≤ q < hi of the block, all of one type, and all inside it or all cut.
+func (w *worker) contributeEdges(lo, hi int) error {
+	u, s, edges, consistent := w.unit, w.result, w.block.Edges[lo:hi], w.visit.kind == consistentVisit
+	t := u.in.EdgeType(edges[0])
+	span := &w.model.Layout.Edge[t]
+	w.adjoint.PrefetchEdges(u.in, edges)
+	outside := w.isCut(lo)
+	if outside { // what is kept lies anywhere in memory, and so do features
+		simd.PrefetchRows(u.cutBeliefs, w.placesOf(lo, hi), w.cutStride)
+	}
+	beliefs, sum := w.belief[:len(edges)*span.States], moments(s.inside, w.edgeMoment[t], span)
+	whileMade := w.ifUnscaled(sum) // where beliefs stay as they are made, they are added up at once
+	if outside || consistent {
+		whileMade = nil
+	}
+	free, err := w.space.EdgeBeliefs(w.belief, whileMade, u.net, u.state, w.block, lo, hi)
+	if err == nil && w.split {
+		err = w.space.AddSplit(beliefs, u.net, u.state, w.block, lo, hi)
+	}
+	if err != nil {
+		return err
+	}
+	cross, free, err := w.edgeValues(lo, hi, beliefs, free)
+	if err != nil {
+		return err
+	}
+	if outside {
+		w.changeEdges(lo, hi, beliefs)
+		return nil
+	}
+	s.inside[w.boundAt()] += w.scale * cross
+	s.freeEnergy += w.scale * free
+	if span.Untied {
+		for i, e := range edges {
+			product := w.takeUntied(span, u.in.EdgeFeatures(t), u.in.EdgeRow(e), beliefs[i*span.States:][:span.States])
+			if !consistent {
+				s.freeEnergy -= w.scale * product
+			}
+		}
+		return nil
+	}
+	w.rescale(beliefs, nil)
+	if whileMade == nil {
+		bp.AddRows(sum, beliefs)
+	}
+	w.adjoint.ScatterEdges(s.inside[span.Part:][:span.Len], u.in, edges, beliefs)
+	return nil
+}
+
+// moments returns where in a contribution the beliefs of a type are added up, nil for untied types.
+func moments(contribution []float64, at int, span *crf.Span) []float64 {
+	if span.Untied {
+		return nil
+	}
+	return contribution[at:][:span.States]
+}
+
+// ifUnscaled returns where beliefs are added up as they are made: where they are as those of the result.
+func (w *worker) ifUnscaled(sum []float64) []float64 {
+	if w.scale != 1 {
+		return nil
+	}
+	return sum
+}
+
+// rescale makes beliefs those of the result, and adds rows that this changes to sum.
+func (w *worker) rescale(beliefs, sum []float64) {
+	if w.scale != 1 {
+		for i := range beliefs {
+			beliefs[i] *= w.scale
+		}
+		bp.AddRows(sum, beliefs)
+	}
+}
+
+// edgeValues makes beliefs of edges consistent, where the visit asks for it, and returns what they add to the upper
+// bound, which it leaves for each edge in w.logs, and their free energy, or of consistent ones Σ ρ H(τ). messages is
+// the free energy of the beliefs as messages give them.
+func (w *worker) edgeValues(lo, hi int, beliefs []float64, messages float64) (cross, free float64, err error) {
+	u, v := w.unit, w.visit
+	free = messages
+	if cross, err = w.crossEdges(lo, hi, beliefs, free); err != nil {
+		return 0, 0, err
+	}
+	if v.kind.bounds() && u.labels == nil && !u.byConsistent() && w.isCut(lo) {
+		cross = w.freeEnergies(lo, beliefs)
+	}
+	feasible := true
+	if v.kind == consistentVisit {
+		free, feasible = w.space.Consistent(beliefs, u.net, u.state, w.block, lo, hi, w.model.Layout.Masked, v.remainder)
+	}
+	w.result.infeasible = w.result.infeasible || !feasible
+	if v.kind.bounds() && u.byConsistent() {
+		cross = w.freeEnergies(lo, beliefs)
+	}
+	return cross, free, err
+}
+
+// Beliefs below smallestBelief may have underflowed: their logarithms are found without them.
+const smallestBelief = 1e-290
+
+// crossEdges returns the part in the bound of the edges lo ≤ q < hi of the block, given their beliefs and free energy.
+// It leaves each edge's part in w.logs, where there are labels. Without bounds it is 0.
+func (w *worker) crossEdges(lo, hi int, beliefs []float64, free float64) (sum float64, err error) {
+	u, edges, n := w.unit, w.block.Edges[lo:hi], hi-lo
+	w.logs = numeric.Resize(w.logs, n)
+	if !w.visit.kind.bounds() {
+		clear(w.logs)
+		return 0, nil
+	}
+	if u.labels == nil {
+		return free, nil
+	}
+	us, vs := u.in.Graph.Ends()
+	states := len(beliefs) / n
+	small := false
+	of := func(i int, e int32) float64 {
+		return beliefs[i*states:][int(u.labels[us[e]])*int(u.net.Card[vs[e]])+int(u.labels[vs[e]])]
+	}
+	for i, e := range edges {
+		w.logs[i] = of(i, e)
+		small = small || !(w.logs[i] >= smallestBelief)
+	}
+	simd.Log(w.logs, w.logs)
+	for i, e := range edges {
+		if small && !(of(i, e) >= smallestBelief) {
+			w.logs[i], err = w.space.LogPair(u.net, u.state, w.block, lo+i, u.labels[us[e]], u.labels[vs[e]])
+			if err != nil {
+				return 0, err
+			}
+		}
+		w.logs[i] *= -u.net.Counting.Edge[e]
+		sum += w.logs[i]
+	}
+	return sum, nil
+}
+
+// freeEnergies returns the sum of the free energies of edges at beliefs, and leaves them in w.logs.
+func (w *worker) freeEnergies(lo int, beliefs []float64) (sum float64) {
+	states := len(beliefs) / len(w.logs)
+	for i := range w.logs {
+		w.logs[i] = w.space.PairFreeEnergy(beliefs[i*states:][:states], w.unit.net, w.block, lo+i)
+		sum += w.logs[i]
+	}
+	return sum
+}
+
+// takeUntied appends M τ of an entry with its own weights, and returns its ⟨θ,τ⟩.
+func (w *worker) takeUntied(span *crf.Span, f *crf.Features, row int, belief []float64) (product float64) {
+	w.features = numeric.Resize(w.features, span.Features)
+	f.Row(w.features, row)
+	theta := w.model.Weights[span.At+row*span.Copy():][:span.Copy()]
+	for j, weight := range theta {
+		x := w.features[j/span.States] * belief[j%span.States]
+		w.result.untied = append(w.result.untied, x)
+		product += weight * x
+	}
+	return product
+}
+
+// A visit of either of its blocks changes the belief of a cut edge. So each keeps what it was at the last visit, and a
+// visit adds M (τ_new − τ_old) of its cut edges to the totals: work and memory of a visit follow the edges of its
+// block, and not the number of blocks that it is next to, which is large on graphs without an order.
+
+// isCut reports whether the edges of the block from the lo-th on are cut.
+func (w *worker) isCut(lo int) bool { return lo >= int(w.block.Groups[0].Hi) }
+
+// findPlaces finds where the cut edges of the block are kept.
+func (w *worker) findPlaces() {
+	w.places = w.places[:0]
+	for _, g := range w.block.Groups[1:] {
+		for i := range g.Hi - g.Lo {
+			w.places = append(w.places, int32(w.unit.cutEdges.firstEdge[g.ID])+i)
+		}
+	}
+}
+
+// placesOf returns those of the edges lo ≤ q < hi.
+func (w *worker) placesOf(lo, hi int) []int32 {
+	inside := int(w.block.Groups[0].Hi)
+	return w.places[lo-inside : hi-inside]
+}
+
+// changeEdges puts the beliefs of the cut edges lo ≤ q < hi of the block, all of one type, in their places, and adds up
+// what that changes. It overwrites beliefs.
+func (w *worker) changeEdges(lo, hi int, beliefs []float64) {
+	u, cut, edges, places := w.unit, w.result.cut, w.block.Edges[lo:hi], w.placesOf(lo, hi)
+	t := u.in.EdgeType(edges[0])
+	span := &w.model.Layout.Edge[t]
+	w.scratch = numeric.Resize(w.scratch, span.States)
+	for i, e := range edges {
+		kept := u.cutBeliefs[int(places[i])*w.cutStride:][:w.cutStride]
+		belief, last := beliefs[i*span.States:][:span.States], kept[w.cutStride-2:]
+		for j, is := range [2]float64{w.logs[i], u.net.Counting.Edge[e] * simd.Entropy(belief, w.scratch)} {
+			cut[w.boundAt()+j] += w.scale * (is - last[j])
+			last[j] = is
+		}
+		if span.Untied {
+			w.takeUntied(span, u.in.EdgeFeatures(t), u.in.EdgeRow(e), belief)
+			continue
+		}
+		simd.AddScaled(belief, kept, -1)
+		addTo(kept[:span.States], belief) // in a kernel, and as new as rounding makes it
+	}
+	if !span.Untied {
+		w.rescale(beliefs, nil)
+		bp.AddRows(cut[w.edgeMoment[t]:][:span.States], beliefs)
+		w.adjoint.ScatterEdges(cut[span.Part:][:span.Len], u.in, edges, beliefs)
+	}
+}
+
+// sumCut adds up what is kept of the edges between the block and higher ones.
+func (w *worker) sumCut() {
+	u, cut := w.unit, w.result.cut
+	for _, g := range w.block.Groups[1:] {
+		if int(g.Other) <= w.number {
+			continue
+		}
+		at, _ := w.cutRange(u, &g)
+		for i := g.Lo; i < g.Hi; i++ {
+			edge := w.block.Edges[i : i+1]
+			kept := u.cutBeliefs[at:][:w.cutStride]
+			at += w.cutStride
+			simd.AddScaled(cut[w.boundAt():], kept[w.cutStride-2:], w.scale)
+			t := u.in.EdgeType(edge[0])
+			if span := &w.model.Layout.Edge[t]; !span.Untied {
+				belief := w.belief[:span.States]
+				for j, x := range kept[:span.States] {
+					belief[j] = w.scale * x
+				}
+				w.adjoint.ScatterEdges(cut[span.Part:][:span.Len], u.in, edge, belief)
+				simd.AddScaled(cut[w.edgeMoment[t]:][:span.States], belief, 1)
+			}
+		}
+	}
+}
