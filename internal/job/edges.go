@@ -136,8 +136,8 @@ func meanCoupling(in *crf.Instance) float64 {
 // much of a small message an edge hands on. Were it w/√(w_u w_v), the matrix that hands on messages, along paths that
 // never turn back, would have the largest eigenvalue 1, and sum-product would be about to give one state to all nodes
 // (Decelle, Krzakala, Moore and Zdeborová, 2011). One J for all edges, that is no larger in the midst of hubs, is too
-// small elsewhere. Edges to neighbours that u and v share close triangles and hand on what has come already: up to half
-// of the others do not count, as all of a clique hand on to what lies beyond.
+// small elsewhere. Edges to neighbours that u and v share close triangles, and hand on what has partly come already: they
+// count half (results/README.md).
 func couplings(in *crf.Instance) []float64 {
 	const spare = 0.8
 	weights, around := slices.Repeat([]float64{1}, in.Graph.NumEdges()), make([]float64, in.Graph.NumNodes())
@@ -157,7 +157,7 @@ func couplings(in *crf.Instance) []float64 {
 	for e, shared := range triangles(in.Graph, weights) {
 		if w := weights[e]; w > 0 {
 			u, v := around[us[e]]-w, around[vs[e]]-w
-			theta := spare * w / math.Sqrt(max(w, u-shared[0], u/2)*max(w, v-shared[1], v/2))
+			theta := spare * w / math.Sqrt(max(w, u-shared[0]/2)*max(w, v-shared[1]/2))
 			weights[e] = math.Log1p(float64(in.States(us[e])) * theta / (1 - theta))
 		}
 	}
