@@ -279,13 +279,10 @@ func (p *Prepared) chosen(ctx context.Context, made *Choice) (*Prepared, error) 
 	return own, err
 }
 
-// spent is the time that the choice took.
-func (c *Choice) spent() time.Duration { return time.Duration(c.Seconds * float64(time.Second)) }
-
 // recall notes what was chosen, and takes the time of the choice from that of the training.
 func (p *Prepared) recall(made *Choice) {
 	p.choice, p.Notes = made, append(slices.Clone(p.Notes), made.note())
-	p.spend(made.spent())
+	p.spend(time.Duration(made.Seconds * float64(time.Second)))
 }
 
 // spend takes time from that of the training.

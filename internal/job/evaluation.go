@@ -110,7 +110,9 @@ func (t *Task) OpenEvaluation(ctx context.Context, data []string, o dataset.Opti
 	o.Schema, o.Recipe, o.Learning = &t.Set.Schema, &t.Set.Recipe, false
 	// they are in the recipe already
 	o.Edges, o.Bins, o.Neighbours, o.Hops, o.NoBias = "", 0, 0, 0, false
-	observed, split := o.Observed, t.isSplit(path)
+	_, missing := os.Stat(path)
+	split := t.Set.Recipe.Kind == "graph" && (missing != nil || UnknownSplit(t.Set, path) == "")
+	observed := o.Observed
 	switch t.Set.Recipe.Kind {
 	case "graph":
 		if o.Observed = ""; split {
@@ -143,15 +145,6 @@ func (t *Task) OpenEvaluation(ctx context.Context, data []string, o dataset.Opti
 		return nil, usagef("there is no file %q, and %s", path, option.Text(problem))
 	}
 	return NewEvaluation(name, set, Instances(set, noEdges), path, observed)
-}
-
-// isSplit reports whether an evaluation set is a split of the training's graph tables, and no other tables.
-func (t *Task) isSplit(path string) bool {
-	if t.Set.Recipe.Kind != "graph" {
-		return false
-	}
-	_, err := os.Stat(path)
-	return err != nil || UnknownSplit(t.Set, path) == ""
 }
 
 // ParseEvaluation reads NAME=PATH of an evaluation set.

@@ -26,27 +26,6 @@ type network struct {
 	weights []float64 // of edges; nil: they have none
 }
 
-// karate are the members of a club, who is a friend of whom, and where each went when it split
-// (Zachary, 1977).
-func karate() network {
-	friends := [][]int32{
-		{1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 17, 19, 21, 31}, {2, 3, 7, 13, 17, 19, 21, 30}, {3, 7, 8, 9, 13, 27, 28, 32}, {7, 12, 13},
-		{6, 10}, {6, 10, 16}, {16}, {}, {30, 32, 33}, {33}, {}, {}, {}, {33}, {32, 33}, {32, 33}, {}, {}, {32, 33}, {33}, {32, 33}, {},
-		{32, 33}, {25, 27, 29, 32, 33}, {25, 27, 31}, {31}, {29, 33}, {33}, {31, 33}, {32, 33}, {32, 33}, {32, 33}, {33}, {},
-	}
-	net := network{states: 2, labels: make([]int32, len(friends))}
-	for u, of := range friends {
-		net.labels[u] = 1
-		for _, v := range of {
-			net.edges = append(net.edges, [2]int32{int32(u), v})
-		}
-	}
-	for _, u := range []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 16, 17, 19, 21} {
-		net.labels[u] = 0
-	}
-	return net
-}
-
 // planted draws a network of equal classes, whose edges join different ones with a part of the chance.
 func planted(states, size, degree int, part float64, seed uint64) network {
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -111,7 +90,7 @@ func (n *network) task(t *testing.T, known []bool) Task {
 
 // TestFewLabelsResumed: a run goes on with the edges that were made for it.
 func TestFewLabelsResumed(t *testing.T) {
-	net, dir := karate(), filepath.Join(t.TempDir(), "run")
+	net, dir := planted(2, 17, 5, .1, 1), filepath.Join(t.TempDir(), "run")
 	task := net.task(t, net.some(1, 1))
 	folder := &Folder{Dir: dir, NoReport: true, Config: Config{Options: map[string]Option{"edges": {nil, SourceDefault}}}}
 	want := train(t, Options{}, task, folder).Summary
@@ -141,7 +120,7 @@ func TestFewLabelsOfOthers(t *testing.T) {
 		right float64
 	}{
 		"sides": {sides, 3, "balanced:-1", 1}, "sides, one pair": {sides, 1, "balanced:1^", 0},
-		"club": {karate(), 3, "balanced:1^", .85},
+		"alike": {planted(2, 17, 5, .1, 1), 3, "balanced:1^", .85},
 	} {
 		r := train(t, Options{}, c.net.task(t, c.net.some(c.each, 1)), nil)
 		if got := r.Scores[0].Score.Accuracy(); !strings.HasPrefix(r.Summary.Edges, c.edges) || got < c.right {
@@ -150,22 +129,30 @@ func TestFewLabelsOfOthers(t *testing.T) {
 	}
 }
 
-// TestCouplings: with what each edge hands on as entries, the matrix of paths that never turn back has the largest
-// eigenvalue 0.8, with hubs or without, and so for edges that all weigh the same. Models of the rule predict as those of
-// potts do where all degrees are equal, and read back from their file they predict as in training.
+// TestCouplings: with what each edge hands on as entries, and half of it where a triangle is closed, the matrix of paths
+// that do not turn back has the largest eigenvalue 0.8: with hubs and no triangles, and on a torus of triangles, whose
+// edges weigh the same. Models of the rule predict as those of potts do where all degrees are equal, and read back from
+// their file they predict as in training.
 func TestCouplings(t *testing.T) {
-	hubs := planted(3, 20, 6, .3, 7)
-	for s := int32(1); s < 60; s++ {
-		hubs.edges = append(hubs.edges, [2]int32{0, s}, [2]int32{s, (s + 1) % 60})
+	hubs, torus := network{states: 3, labels: planted(3, 20, 0, 0, 7).labels}, network{states: 3}
+	r := rand.New(rand.NewPCG(7, 1))
+	for u := range int32(60) { // even nodes join odd ones, and two of them most
+		for v := u + 1; v < 60; v += 2 {
+			if u < 2 || r.IntN(8) == 0 {
+				hubs.edges = append(hubs.edges, [2]int32{u, v})
+			}
+		}
 	}
-	for i, e := range hubs.edges {
-		hubs.edges[i] = [2]int32{min(e[0], e[1]), max(e[0], e[1])}
+	const side = 6
+	for s := range int32(side * side) {
+		torus.labels = append(torus.labels, s%3)
+		x, y := s%side, s/side
+		for _, to := range [][2]int32{{x + 1, y}, {x, y + 1}, {x + 1, y + 1}} {
+			torus.edges = append(torus.edges, [2]int32{s, to[0]%side + to[1]%side*side})
+		}
 	}
-	slices.SortFunc(hubs.edges, func(a, b [2]int32) int { return slices.Compare(a[:], b[:]) })
-	hubs.edges = slices.Compact(hubs.edges)
-	same := hubs
-	same.weights = slices.Repeat([]float64{2.5}, len(hubs.edges))
-	for name, net := range map[string]network{"hubs": hubs, "weights": same} {
+	torus.weights = slices.Repeat([]float64{2.5}, len(torus.edges))
+	for name, net := range map[string]network{"hubs": hubs, "triangles": torus} {
 		in := net.task(t, net.some(3, 1)).Set.Instances[0]
 		js := couplings(in)
 		us, vs := in.Graph.Ends()
@@ -174,8 +161,13 @@ func TestCouplings(t *testing.T) {
 		from, to := slices.Concat(us, vs), slices.Concat(vs, us)
 		for a := range 2 * n {
 			for b := range 2 * n {
-				if grown := math.Expm1(js[b%n]); to[a] == from[b] && a%n != b%n {
-					paths.Set(a, b, grown/(grown+3))
+				grown, ends := math.Expm1(js[b%n]), [2]int32{min(from[a], to[b]), max(from[a], to[b])}
+				handed := grown / (grown + 3)
+				if slices.Contains(in.Graph.Pairs(), ends) { // a triangle is closed
+					handed /= 2
+				}
+				if to[a] == from[b] && a%n != b%n {
+					paths.Set(a, b, handed)
 				}
 			}
 		}
@@ -215,7 +207,7 @@ func TestCouplings(t *testing.T) {
 
 // TestPowerOfBeliefs: the model has the temperature of the rule's power, and predicts by it.
 func TestPowerOfBeliefs(t *testing.T) {
-	net := karate()
+	net := planted(2, 17, 5, .1, 1)
 	task := net.task(t, net.some(2, 1))
 	even, sure := train(t, Options{Edges: "potts:0.3"}, task, nil), train(t, Options{Edges: "potts:0.3^4"}, task, nil)
 	if got := sure.Model.Temperature(); got != .25 || even.Model.Temperature() != 1 {

@@ -101,7 +101,7 @@ func (p *Prepared) Train(ctx context.Context, folder *Folder, watch Watch) (*Res
 		return nil, err
 	}
 	if own.choice != nil { // in an earlier start
-		run.began = run.began.Add(-own.choice.spent())
+		run.began = run.began.Add(time.Duration(-own.choice.Seconds * float64(time.Second)))
 	}
 	if err := run.choose(ctx); err != nil {
 		return nil, err

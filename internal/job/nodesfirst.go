@@ -32,12 +32,8 @@ func (p *Prepared) knownShare() float64 {
 	if p.Initial != nil || o.NoEdges || o.Method.Local() && o.Method != learn.Exact {
 		return 1
 	}
-	edges := 0
-	for _, in := range p.Problem.Data {
-		edges += in.Graph.NumEdges()
-	}
-	labels := p.labels()
-	if all := labels.known + labels.hidden; edges > 0 && all > 0 {
+	labels, joined := p.labels(), func(in *crf.Instance) bool { return in.Graph.NumEdges() > 0 }
+	if all := labels.known + labels.hidden; all > 0 && slices.ContainsFunc(p.Problem.Data, joined) {
 		return float64(labels.known) / float64(all)
 	}
 	return 1

@@ -404,9 +404,12 @@ func (p *Prepared) Forecast() *learn.Memory {
 		const name = "counting numbers and scaled features"
 		m.AddItem(learn.MemoryItem{Name: name, Bytes: p.space.Bytes, Reason: "as they lie there now", Spilled: true})
 	}
-	beside := 0.0 // the learner
-	for _, e := range p.Evaluations {
-		beside = max(beside, p.inferenceBytes(e.Instances))
+	beside := 0.0                     // the learner
+	for _, e := range p.Evaluations { // as many instances at a time as there are threads
+		w := p.inference(p.Problem.Model, infer.Limits{})
+		if _, most, err := w.largest(e.Instances); err == nil { // else predicting will say why
+			beside = max(beside, most*float64(min(p.Options.Threads, len(e.Instances))))
+		}
 	}
 	m.Add("predictions", beside, "whole networks, on each thread (%d): evaluations beside the learner", p.Options.Threads)
 	m.Add("garbage and report", later+memory.MostGarbage(float64(m.Bytes)), "what is not collected yet, code and plots")
@@ -456,16 +459,6 @@ func (p *Prepared) Try(ctx context.Context) (t Trial, err error) {
 	replicates, _, _ := p.Options.bootstrap()
 	t.Beside += time.Since(began).Seconds() + float64(replicates)*t.Training
 	return t, cmp.Or(err, ctx.Err())
-}
-
-// inferenceBytes is what inference of some instances takes: as many at a time as there are threads.
-func (p *Prepared) inferenceBytes(instances []*crf.Instance) float64 {
-	w := p.inference(p.Problem.Model, infer.Limits{})
-	_, most, err := w.largest(instances)
-	if err != nil {
-		return 0 // predicting will say why
-	}
-	return most * float64(min(p.Options.Threads, len(instances)))
 }
 
 // spilled returns what makes the same counting numbers in a space, which has to be there for as long as they.

@@ -93,6 +93,52 @@ func hubs(states, size, degree int, part float64, seed uint64) labelled {
 	return net
 }
 
+// ring draws a network of nodes that know the next four on both sides, but for one in ten, which is anyone (Watts and
+// Strogatz, 1998): classes are arcs, and many edges close triangles.
+func ring(states, size int, seed uint64) labelled {
+	r := rand.New(rand.NewPCG(seed, 6))
+	n := int32(states * size)
+	net, seen := labelled{states: states}, map[[2]int32]bool{}
+	for s := range n {
+		net.labels = append(net.labels, s/int32(size))
+		for step := range int32(4) {
+			to := (s + 1 + step) % n
+			if r.IntN(10) == 0 {
+				to = r.Int32N(n)
+			}
+			if e := [2]int32{min(s, to), max(s, to)}; s != to && !seen[e] {
+				seen[e] = true
+				net.edges = append(net.edges, e)
+			}
+		}
+	}
+	return net
+}
+
+// papers draws a network of authors, all of a paper joined, who write most of them with others of their class.
+func papers(states, size, number int, seed uint64) labelled {
+	r := rand.New(rand.NewPCG(seed, 7))
+	net, seen := planted(states, size, 0, 0, seed), map[[2]int32]bool{}
+	for range number {
+		class, authors := int32(r.IntN(states)), []int32{}
+		for most := 2 + r.IntN(5); len(authors) < most; {
+			s := int32(r.IntN(states * size))
+			if !slices.Contains(authors, s) && (net.labels[s] == class || r.IntN(20) == 0) {
+				authors = append(authors, s)
+			}
+		}
+		for i, a := range authors {
+			for _, b := range authors[:i] {
+				if e := [2]int32{min(a, b), max(a, b)}; !seen[e] {
+					seen[e] = true
+					net.edges = append(net.edges, e)
+				}
+			}
+		}
+	}
+	return net
+}
+
 // weighed gives edges within classes three times the weight of others, in the mean.
 func (n labelled) weighed(seed uint64) labelled {
 	r := rand.New(rand.NewPCG(seed, 3))
@@ -217,6 +263,8 @@ func TestFewLabels(t *testing.T) {
 		"hubs":           {hubs(4, 60, 6, .1, 6), []int{1, 2, 5}, .02, -.1},
 		"degree 27":      {planted(2, 100, 27, .3, 3), []int{2}, .05, -.1},
 		"sides":          {sides(40, 6, 8), []int{3, 5}, .2, -.1},
+		"ring":           {ring(4, 50, 9), []int{1, 2, 5}, 0, -.15},
+		"papers":         {papers(4, 50, 150, 10), []int{1, 2, 5}, 0, -.15},
 		"all differ":     {planted(11, 18, 4, 1, 7), []int{1}, -.02, -.1}, // neighbours tell nothing
 	} {
 		for _, each := range c.each {
