@@ -247,7 +247,7 @@ func TestSheetsOfPrograms(t *testing.T) {
 		oracle.WantError(t, err, "edges.csv:2: the number of cells is 4, the first row has 3")
 	}
 	_, err = open("id,label\na,u\nb,v\nc,v\n", ",a,b,c\na,0,1,0\nb,1,0,1\nc,0,1,0\n")
-	oracle.WantError(t, err, "edges.csv:1: its columns are nodes: it is a matrix of edges, where pairs are wanted; write pairs")
+	oracle.WantError(t, err, "edges.csv:1: its columns are nodes: it is a matrix of edges, where pairs are wanted; write")
 	_, err = open("\"id\" \"label\"\n\"1\" \"a\" \"u\"\n", "source,target\na,b\n")
 	oracle.WantError(t, err, `nodes.csv:1: extraneous or missing " in quoted-field; put `, "in R write.csv(")
 	_, err = open("id,label\na,u\nb,v\n", "source,target\na,b,1\na,a,2\n") // nor are cells that are there twice

@@ -31,10 +31,9 @@ func FindUnlabelled(m *crf.Model, data []*crf.Instance) Unlabelled {
 		return nil
 	}
 	schema, anyLabel, found := &m.Schema, false, false
-	u := make(Unlabelled, len(schema.NodeTypes))
-	hidden, known := make([][]int, len(schema.NodeTypes)), make([][]int, len(schema.NodeTypes)) // labels
+	u, hidden := make(Unlabelled, len(schema.NodeTypes)), make([][]float64, len(schema.NodeTypes)) // labels, beyond a few
 	for a, t := range schema.NodeTypes {
-		hidden[a], known[a] = make([]int, max(1, t.Copies)), make([]int, max(1, t.Copies))
+		hidden[a] = make([]float64, max(1, t.Copies))
 		for range hidden[a] {
 			states := slices.Repeat([]bool{true}, len(t.States))
 			for _, x := range t.Forbidden {
@@ -50,7 +49,7 @@ func FindUnlabelled(m *crf.Model, data []*crf.Instance) Unlabelled {
 				copied := u.copyOf(in, int32(s))
 				if y != crf.Unobserved {
 					u[a][copied][y], anyLabel = false, true
-					known[a][copied]++
+					hidden[a][copied] -= fewHidden
 				} else if in.Graph.NumEdges() > 0 {
 					hidden[a][copied]++
 				}
@@ -60,7 +59,7 @@ func FindUnlabelled(m *crf.Model, data []*crf.Instance) Unlabelled {
 	for a := range u {
 		for c, states := range u[a] {
 			first := slices.Index(states, true)
-			if float64(hidden[a][c]) > fewHidden*float64(known[a][c]) && first >= 0 && slices.Contains(states[first+1:], true) {
+			if hidden[a][c] > 0 && first >= 0 && slices.Contains(states[first+1:], true) {
 				found = true
 			} else {
 				u[a][c] = nil

@@ -89,8 +89,8 @@ func (d *Doneness) Of(e learn.Event) float64 {
 		}
 	}
 	consider(float64(e.Iteration), float64(s.MaxIterations))
-	if unasked := (learn.Settings{}).Resolved().MaxPasses; s.MaxPasses != unasked || e.Pass > unasked/2 {
-		consider(e.Pass, s.MaxPasses) // trainings hardly come to the limit that they have unasked
+	if s.MaxPasses != (learn.Settings{}).Resolved().MaxPasses || 2*e.Pass > s.MaxPasses { // hardly any comes to that one
+		consider(e.Pass, s.MaxPasses)
 	}
 	consider(e.Elapsed.Seconds(), s.MaxTime.Seconds())
 	done := d.limit

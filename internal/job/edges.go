@@ -136,8 +136,8 @@ func meanCoupling(in *crf.Instance) float64 {
 // much of a small message an edge hands on. Were it w/√(w_u w_v), the matrix that hands on messages, along paths that
 // never turn back, would have the largest eigenvalue 1, and sum-product would be about to give one state to all nodes
 // (Decelle, Krzakala, Moore and Zdeborová, 2011). One J for all edges, that is no larger in the midst of hubs, is too
-// small elsewhere. Edges to neighbours that u and v share close triangles, and hand on what has partly come already: they
-// count half (results/README.md).
+// small elsewhere. Edges to neighbours that u and v share close triangles, and hand on what has partly come already:
+// these count half (results/README.md).
 func couplings(in *crf.Instance) []float64 {
 	const spare = 0.8
 	weights, around := slices.Repeat([]float64{1}, in.Graph.NumEdges()), make([]float64, in.Graph.NumNodes())

@@ -129,7 +129,7 @@ func TestFewLabelsOfOthers(t *testing.T) {
 	}
 }
 
-// TestCouplings: with what each edge hands on as entries, and half of it where a triangle is closed, the matrix of paths
+// TestCouplings: with what each edge hands on as entries, or half of it where a triangle is closed, the matrix of paths
 // that do not turn back has the largest eigenvalue 0.8: with hubs and no triangles, and on a torus of triangles, whose
 // edges weigh the same. Models of the rule predict as those of potts do where all degrees are equal, and read back from
 // their file they predict as in training.

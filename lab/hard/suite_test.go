@@ -28,8 +28,8 @@ var small = []int{
 	333, 347, 352, 363, 380, 391, 426, 439, 454, 477,
 }
 
-// unsolved are the problems that learn does not solve: take a number out once it does. 138 takes about the second that it
-// has, and 308 comes to its end with vectors of AVX-512, but not with those of AVX2, whose sums round differently.
+// unsolved are the problems that learn does not solve: take a number out once it does. 138 takes about the second that
+// it has. 308 comes to its end with vectors of AVX-512, but not with those of AVX2, whose sums round differently.
 var unsolved = []int{40, 67, 138, 306, 308, 326, 337, 384, 452}
 
 // group is how many problems are learned and judged together.
