@@ -159,7 +159,7 @@ def test_entries_of_a_matrix() -> None:
     graphs, y = rings(3)
     for g in graphs:
         g.edge_x = None
-    want = GraphCRF(directed=False).fit(graphs, y).coef_["edge"]
+    want = GraphCRF().fit(graphs, y).coef_["edge"]
 
     def matrix(g: Graph, ends: list[list[int]], values: list[float], of: float = 1.0) -> Graph:
         ends_of = np.concatenate([g.edges, np.array(ends)]).T
@@ -168,10 +168,10 @@ def test_entries_of_a_matrix() -> None:
     zero = [matrix(g, [[0, 3], [2, 2]], [0, 7]) for g in graphs]
     twice = [matrix(g, g.edges.tolist(), [0.25] * len(g.edges), 0.75) for g in graphs]
     for form in (zero, twice):
-        np.testing.assert_allclose(GraphCRF(directed=False).fit(form, y).coef_["edge"], want, atol=1e-2)
+        np.testing.assert_allclose(GraphCRF().fit(form, y).coef_["edge"], want, atol=1e-2)
     counted = [matrix(g, g.edges[:3].tolist(), [1.0] * 3) for g in graphs]
     values = [Graph(g.x, g.edges, np.r_[[2.0] * 3, np.ones(len(g.edges) - 3)]) for g in graphs]
-    np.testing.assert_allclose(GraphCRF(directed=False).fit(counted, y).coef_["edge"], GraphCRF(directed=False).fit(values, y).coef_["edge"], atol=1e-2)
+    np.testing.assert_allclose(GraphCRF().fit(counted, y).coef_["edge"], GraphCRF().fit(values, y).coef_["edge"], atol=1e-2)
 
 
 def test_two_edges_in_an_array() -> None:
