@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -12,10 +11,10 @@ import (
 	"github.com/blockbp/blockbp/internal/option"
 )
 
-// advise warns of what a model cannot learn from the data that were read: edges
+// advise warns of what a model cannot learn from the data that were read: a direction that is not asked for, edges
 // where there are none, hidden labels, and states that no label has.
 func (l *loader) advise() {
-	l.findOrder()
+	l.noteDirection()
 	// Sentences of one token and pictures of one pixel are what they are.
 	joined := slices.ContainsFunc(l.set.Instances, func(in *crf.Instance) bool { return in.Graph.NumEdges() > 0 })
 	if kind := l.set.Recipe.Kind; !joined && (kind == kindGraph || kind == kindNPZ) {
@@ -102,79 +101,66 @@ func (l *loader) howHidden() string {
 	return how
 }
 
-// surelyDirected are the odds, as a logarithm, of two standard errors, 2²/2: with ends in any order data have them two
-// or three times in a hundred. Of each edge leastDirection has to be told, to be worth weights.
-const surelyDirected, leastDirection = 2, 0.01
+const (
+	// squareOfChance is what the square of a balance of n edges, over n, passes once in a million times where the order of
+	// ends means nothing: each edge is as likely either way round.
+	squareOfChance = 24
+	// leastDirection is the least that the order has to tell for a note: 0 where a pair of states is as often one way
+	// round as the other, 1 where it always is one way round. Two of three the same way round are 0.11.
+	leastDirection = 0.1
+)
 
-// odds is the logarithm of those that the order of ends tells something of two states, where so many edges lead there
-// and so many back: each is predicted from those before (Krichevsky and Trofimov, 1981), against as likely either way.
-func odds(there, back int) float64 {
-	of := func(n, more float64) float64 { x, _ := math.Lgamma(n + more); return x }
-	x, y := float64(there), float64(back)
-	return of(x, .5) + of(y, .5) - of(x+y, 1) - math.Log(math.Pi) + (x+y)*math.Ln2
+// evident reports whether the order of ends is sure to tell something, and much: a test of signs. Of so many pairs,
+// one is sooner met by chance.
+func evident(there, back, pairs int) bool {
+	balance, edges := float64(there-back), float64(there+back)
+	return balance*balance >= leastDirection*edges*edges &&
+		balance*balance > (squareOfChance+2*math.Log(float64(pairs)))*edges
 }
 
-// findOrder has edges learned directed, where labels of ends are surely others one way round than the other, and says
-// so; where the end that sorts first is first, or last, in all, that may be a mere convention, and a note asks. Pixels
-// are joined in an order that no file has, and weights of each node's own tell of its state and not of the direction.
-func (l *loader) findOrder() {
+// noteDirection warns where labels of the ends of symmetric edges are much more often one way round than the other.
+// Pixels are joined in an order that no file has, and weights of each node's own tell what is of its state and not of
+// the direction.
+func (l *loader) noteDirection() {
 	s := &l.set.Schema
 	if l.set.Recipe.Kind == kindImages || l.set.Recipe.Untied || l.tied || l.o.Tied || l.manifest.Directed != nil {
 		return
 	}
-	all, sorted := l.pairs()
-	for b, counts := range all {
+	for b, counts := range l.pairs() {
 		var pair [2]int32
-		most, evidence, edges, t := 0, 0., 0, &s.EdgeTypes[b]
+		most, t := 0, &s.EdgeTypes[b]
 		for _, x := range slices.SortedFunc(maps.Keys(counts), comparePairs) {
 			there, back := counts[x], counts[[2]int32{x[1], x[0]}]
-			if x[0] < x[1] || back == 0 {
-				evidence, edges = evidence+odds(there, back), edges+there+back
-			}
-			if there-back > most {
+			if there-back > most && evident(there, back, len(counts)) {
 				pair, most = x, there-back
 			}
 		}
-		if evidence < max(surelyDirected, leastDirection*float64(edges)) {
-			continue
-		}
-		there, names := counts[pair], s.NodeTypes[t.U].States
-		how := "are learned directed, as labels tell"
-		advice := fmt.Sprintf("say \"directed\": false in %s if it means nothing", ManifestName)
-		if t.Symmetric = sorted || l.o.Schema != nil; t.Symmetric {
-			how, advice = "look directed", fmt.Sprintf("if the first end means something else than the second, and is not "+
-				"only the one that sorts first, say \"directed\": true in %s, or use {directed}", ManifestName)
-		}
-		l.warn("edges of type %q %s: %s → %s %d times, the other way round %d; "+advice, t.Name, how, names[pair[0]],
-			names[pair[1]], there, there-most)
-		for i, in := range l.set.Instances {
-			spec := in.Spec()
-			if spec.Graph = cmp.Or(l.given[in.Graph], in.Graph); !t.Symmetric {
-				l.set.Instances[i], _ = crf.NewInstance(s, spec) // which is the one that it was, but for ends
-			}
+		if there, states := counts[pair], s.NodeTypes[t.U].States; most > 0 {
+			l.warn("edges of type %q look directed: %s → %s %d times, the other way round %d; if the first end means something "+
+				"else than the second, and is not only the one that sorts first, say \"directed\": true in %s, or use "+
+				"{directed}", t.Name, states[pair[0]], states[pair[1]], there, there-most, ManifestName)
 		}
 	}
 }
 
-// pairs counts the pairs of different states that symmetric edges of each type lead from and to, as the data name the
-// ends, and reports whether one end sorts first in all. The first sample stands for all: they share the order of ends.
-func (l *loader) pairs() (all []map[[2]int32]int, sorted bool) {
-	all, forward, edges := make([]map[[2]int32]int, len(l.set.Schema.EdgeTypes)), 0, 0
+// pairs counts the pairs of different states that symmetric edges of each type lead from and to, as the data name
+// the ends. Samples share one order of ends, so that the first stands for all.
+func (l *loader) pairs() []map[[2]int32]int {
+	all := make([]map[[2]int32]int, len(l.set.Schema.EdgeTypes))
 	for b, t := range l.set.Schema.EdgeTypes {
 		if t.Symmetric {
 			all[b] = map[[2]int32]int{}
 		}
 	}
 	for _, in := range l.set.Instances {
-		u, v := cmp.Or(l.given[in.Graph], in.Graph).Ends()
-		for e := range u {
-			if edges++; u[e] < v[e] {
-				forward++
-			}
-		}
+		u, v := in.Graph.Ends()
+		turned := l.turned[in.Graph]
 		for _, labels := range in.Samples()[:min(1, len(in.Samples()))] {
 			for e := range u {
 				x, y := labels[u[e]], labels[v[e]]
+				if turned != nil && turned[e] {
+					x, y = y, x
+				}
 				counts := all[in.EdgeType(int32(e))]
 				if counts != nil && x != y && x != crf.Unobserved && y != crf.Unobserved {
 					counts[[2]int32{x, y}]++
@@ -182,5 +168,5 @@ func (l *loader) pairs() (all []map[[2]int32]int, sorted bool) {
 			}
 		}
 	}
-	return all, forward == 0 || forward == edges
+	return all
 }

@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -128,9 +127,8 @@ func TestChainsAreDirected(t *testing.T) {
 	}
 }
 
-// TestDirectionNote: a chain of states in turn is met by a note, is learned directed where its rows are in any order,
-// unless that is refused, and with ends in any order is neither, whatever the labels are. The odds are those of each
-// edge's order given those before it.
+// TestDirectionNote: a chain of states in turn is met by a note, and the same edges with their
+// ends in any order are not, whatever their labels.
 func TestDirectionNote(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	const n = 400
@@ -147,8 +145,11 @@ func TestDirectionNote(t *testing.T) {
 	a.Edges = append(a.Edges, [2]int32{0, 5}) // lest all edges lead from a row to the next
 	noted := func(o Options) string {
 		set := oracle.Must(FromArrays(Manifest{States: []string{"x", "y", "z"}}, o, &a))(t)
-		others := func(w string) bool { return !strings.Contains(w, "directed") }
-		return append(slices.DeleteFunc(set.Warnings, others), "")[0]
+		i := slices.IndexFunc(set.Warnings, func(w string) bool { return strings.Contains(w, "directed") })
+		if i < 0 {
+			return ""
+		}
+		return set.Warnings[i]
 	}
 	const advice = `say "directed": true in dataset.json, or use dataset.Options.Directed`
 	if got := noted(Options{}); !strings.HasPrefix(got, `edges of type "edge" look directed: `) ||
@@ -156,28 +157,12 @@ func TestDirectionNote(t *testing.T) {
 		t.Errorf("note %q", got)
 	}
 	oracle.Equal(t, noted(Options{Directed: true}), "", "of directed edges")
-	place, labels := rng.Perm(n), slices.Clone(a.Labels[0])
-	for s, r := range place {
-		a.Labels[0][r] = labels[s]
-	}
-	for i, e := range a.Edges {
-		a.Edges[i] = [2]int32{int32(place[e[0]]), int32(place[e[1]])}
-	}
-	set := oracle.Must(FromArrays(Manifest{States: []string{"x", "y", "z"}}, Options{}, &a))(t)
-	got := noted(Options{})
-	if set.Schema.EdgeTypes[0].Symmetric || !strings.Contains(got, "are learned directed, as labels") {
-		t.Errorf("rows in any order: not directed, note %q", got)
-	}
 	for e := range a.Edges {
 		if rng.IntN(2) == 0 {
 			a.Edges[e][0], a.Edges[e][1] = a.Edges[e][1], a.Edges[e][0]
 		}
 	}
-	oracle.Equal(t, noted(Options{})+noted(Options{Tied: true}), "", "with ends in any order")
-	want := math.Log(.5 / 1 * 1.5 / 2 * .5 / 3 * 2.5 / 4 * math.Pow(2, 4)) // there, there, back, there
-	if got := odds(3, 1); math.Abs(got-want) > 1e-12 || math.Abs(odds(1, 3)-want) > 1e-12 {
-		t.Errorf("odds %v, want %v", got, want)
-	}
+	oracle.Equal(t, noted(Options{}), "", "with ends in any order")
 }
 
 // TestDirectionOfSamples: samples of few edges are as little evidence as few edges are, and where

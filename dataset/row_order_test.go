@@ -93,7 +93,7 @@ func TestRowsInOrder(t *testing.T) {
 	})
 }
 
-// TestDirectionOfTurnedEdges: edges are learned directed as the table has their ends.
+// TestDirectionOfTurnedEdges: a note of direction goes by the ends as the table has them.
 func TestDirectionOfTurnedEdges(t *testing.T) {
 	var nodes, edges strings.Builder
 	nodes.WriteString("id,label\n")
@@ -105,10 +105,12 @@ func TestDirectionOfTurnedEdges(t *testing.T) {
 		}
 	}
 	set := mustOpen(t, writeFiles(t, sheets(nodes.String(), edges.String())), Options{})
-	said := strings.Join(set.Warnings, "\n")
-	if in := set.Instances[0]; !strings.Contains(said, "as labels tell: 1 → 0 200 times, the other way round 0") ||
-		in.Graph.NumEdges() != 200 || slices.ContainsFunc(in.Graph.Pairs(), func(e [2]int32) bool { return e[0]%2 == 0 }) ||
-		in.Samples()[0][1] == crf.Unobserved {
-		t.Errorf("edges %v, warnings %q", in.Graph.Pairs(), set.Warnings)
+	if !slices.ContainsFunc(set.Warnings, func(w string) bool {
+		return strings.Contains(w, "look directed: 1 → 0 200 times, the other way round 0")
+	}) {
+		t.Errorf("warnings %q", set.Warnings)
+	}
+	if in := set.Instances[0]; in.Samples()[0][1] == crf.Unobserved {
+		t.Error("a label is hidden")
 	}
 }

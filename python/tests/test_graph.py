@@ -42,7 +42,7 @@ def test_equal_to_the_command(tmp_path: Path, command, directed: bool) -> None:
     for n, (g, t) in enumerate(zip(graphs, hidden)):
         np.savez(tmp_path / f"data/{n}.npz", edges=g.edges, labels=t, node_features=np.c_[g.x, np.ones(len(t))], edge_features=np.c_[g.edge_x, np.ones(len(g.edges))])
     (tmp_path / "data/dataset.json").write_text(json.dumps({"states": 3}))
-    command("train", "data", f"--directed={directed}".lower(), "--prior", "2", "-o", "run", "-q", "--report=false")
+    command("train", "data", *["--directed"] * directed, "--prior", "2", "-o", "run", "-q", "--report=false")
     trained = Model((tmp_path / "run/model.safetensors").read_bytes()).coefficients()
     assert trained.keys() == crf.coef_.keys() == {"node", "edge"}
     for name, weights in trained.items():
