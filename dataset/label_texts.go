@@ -177,7 +177,7 @@ func (t *labelTexts) noteDoubts(note func(format string, arguments ...any)) {
 				option.Short(text))
 			marks = nil
 		}
-		if other, twice := cases[lower]; twice {
+		if other, twice := cases[lower]; twice && len(text) > 1 {
 			note("the labels %q and %q are two states, and differ in case alone; write them alike if they mean the same",
 				option.Short(other), option.Short(text))
 			return

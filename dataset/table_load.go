@@ -178,7 +178,8 @@ func (l *tableLoader) survey(tables []*formats.Table) (columns []column) {
 	}
 	for _, name := range names {
 		is, labelled, c := strings.ToLower(name), slices.Contains(taken, first.Column(l.rules.Label)), look(name, tables...)
-		if _, split := c.number["train"]; split || labelled && slices.Contains(labelNames, is) ||
+		_, train := c.number["train"]
+		if _, test := c.number["test"]; train && test || labelled && slices.Contains(labelNames, is) ||
 			slices.Contains(splitNames, is) {
 			l.warn("%s: %q is a feature, beside the labels %q; {columns=ignore=%[2]s} omits it", first.File, name, l.rules.Label)
 		}

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -102,7 +103,6 @@ func TestTextForModel(t *testing.T) {
 
 func TestTextRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"token tag\na B\nb A\n": `x.conll:1: label is "tag", as in a header, and nowhere else; leave the line out`,
 		"a B\nb\n":              "x.conll:2: the number of columns is 1, want 2: the token first, the label last",
 		"a\nb\n":                "lines have one column, and a label is wanted behind the token",
 		"a B\nb B\n":            `every label is "B", which tells of one state only`,
@@ -144,14 +144,18 @@ func TestTextLines(t *testing.T) {
 
 // TestTextWarns: what may be a slip is told.
 func TestTextWarns(t *testing.T) {
-	long := strings.Repeat("the D\ndog N\n", longestSentence)
+	long, turned := strings.Repeat("the D\ndog N\n", longestSentence), ""
+	for word := range 66 {
+		turned += fmt.Sprintf("N w%d\n", word%22)
+	}
 	for _, c := range []struct {
 		files map[string]string
 		want  []string
 	}{
 		{map[string]string{"a.conll": long}, []string{"a.conll: all 600 tokens are one sentence"}},
 		{map[string]string{"a.conll": "x A\ny B\n", "b.conll": "x A\n"}, []string{"of 2 files is read"}},
-		{map[string]string{"a.conll": "D the\nN dog\nD a\nN cat\nN cow\n"}, []string{"5 different labels of 2 "}},
+		{map[string]string{"a.conll": turned}, []string{"22 different labels of 1 "}},
+		{map[string]string{"a.conll": "token tag\na B\nb A\n"}, []string{`"tag" is on the first line alone, as in a header`}},
 		{map[string]string{"a.conll": "Ann B-PER N\nsees O V\n"}, []string{"column 2 has tags of entities, and the last"}},
 		{map[string]string{"a.conll": "Ann B-PER\nBo B-Per\n"}, []string{`"B-PER" and "B-Per" are two states`}},
 		{map[string]string{"a.crfsuite": strings.Repeat("A\tx\nB\ty\n", longestSentence)}, nil},

@@ -351,8 +351,9 @@ func (l *textLoader) noteColumns() {
 	}
 	labels, words, column := &l.labels, 0, ""
 	for i, text := range labels.texts {
-		if labels.count[i] <= len(l.files) && labels.first[i].Line == 1 && heading.MatchString(text) {
-			l.fail(labels.at(i, "leave the line out", "label is %q, as in a header, and nowhere else", text))
+		if labels.count[i] == 1 && labels.first[i].Line == 1 && heading.MatchString(text) {
+			l.warn("%s:1: the label %q is on the first line alone, as in a header; if it is one, leave the line out",
+				l.files[0].Path, text)
 		}
 	}
 	for name := range l.attributes {
@@ -362,7 +363,7 @@ func (l *textLoader) noteColumns() {
 			words++
 		}
 	}
-	if n := len(labels.texts); n > 2*words {
+	if n := len(labels.texts); n > max(2*words, 20) {
 		l.warn("there are %d different labels of %d different words: if labels stand first, put them last", n, words)
 	} else if column != "" && !slices.ContainsFunc(labels.texts, entityTag.MatchString) {
 		l.warn("column %s has tags of entities, and the last is learned, such as %q: put the column of labels last", column,

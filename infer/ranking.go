@@ -18,9 +18,8 @@ type ranking struct {
 // mostBeliefs bounds the memory of a ranking, to some 6 MiB.
 const mostBeliefs = 1 << 17
 
-// coarseBits is to how many binary digits odds are rounded where there are too many different
-// ones: by 0.1 %, which no ranking that people look at can show. Odds below 2^−leastOdds
-// are 0; those above 2^53 are no numbers beside 1 anyway.
+// coarseBits is to how many binary digits odds are rounded where there are too many different ones: by 0.1 %, which no
+// ranking that people look at can show. Odds below 2^−leastOdds are 0; those above 2^53 are no numbers beside 1 anyway.
 const (
 	coarseBits = 10
 	leastOdds  = 64

@@ -12,9 +12,8 @@ import (
 // keeps its belief of the last visit (worker.go). A visit puts new ones in the place of the old, and adds what that
 // changes to the sums (aggregate.go).
 
-// contributionLayout says where a contribution has what. It has stride numbers: the tied weights' part of
-// Σ weight · M τ, then the sums of the beliefs of every tied type, and then the parts of the upper bound and of
-// Σ weight · c H(τ).
+// contributionLayout says where a contribution has what. It has stride numbers: the tied weights' part of Σ weight · M
+// τ, then the sums of the beliefs of every tied type, and then the parts of the upper bound and of Σ weight · c H(τ).
 type contributionLayout struct {
 	stride                 int
 	nodeMoment, edgeMoment []int      // [types] where its beliefs are added up, −1 if untied

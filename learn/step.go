@@ -9,17 +9,15 @@ import (
 	"github.com/blockbp/blockbp/internal/numeric"
 )
 
-// StepRule moves the weights against the gradient. Of all rules but the automatic one it
-// decides size and direction; that one goes on by descent (descent.go), and so is a part
-// of no other rule.
+// StepRule moves the weights against the gradient. Of all rules but the automatic one it decides size and direction;
+// that one goes on by descent (descent.go), and so is a part of no other rule.
 type StepRule interface {
 	// String returns the rule as ParseStep takes it.
 	String() string
 	// Start is called before the first step of a run and forgets any run before.
 	Start(p StepProblem) error
-	// Step changes theta, given g = ∇L, of the objective (8), partly stale, and returns the size of the
-	// step: 0 says that weights stayed, so that messages which circle are damped more. It must not keep or change
-	// gradient.
+	// Step changes theta, given g = ∇L, of the objective (8), partly stale, and returns the size of the step: 0 says that
+	// weights stayed, so that messages which circle are damped more. It must not keep or change gradient.
 	Step(theta, gradient []float64) float64
 	// State returns a pointer to a struct that is a part of the rule, not a copy, since a resumed run reads into it. The
 	// run must find every field as it was: int, float64, bool and string, []float64 of a length that is fixed after

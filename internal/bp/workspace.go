@@ -140,9 +140,8 @@ func (w *Workspace) Ground(m *crf.Model, in *crf.Instance, net *Net, st *State, 
 	return nil
 }
 
-// Prepare divides the ground edge tables of the block by ρ_uv and exponentiates
-// them, once for all following sweeps. Potentials of −Inf are hard zeros; NaN,
-// +Inf, or a table of zeros alone is a *NumericalError.
+// Prepare divides the ground edge tables of the block by ρ_uv and exponentiates them, once for all following sweeps.
+// Potentials of −Inf are hard zeros; NaN, +Inf, or a table of zeros alone is a *NumericalError.
 func (w *Workspace) Prepare(net *Net, block *partition.Block) error {
 	if err := w.begin(net, block); err != nil {
 		return err

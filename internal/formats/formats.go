@@ -56,7 +56,8 @@ var formats = []Format{
 	{"a table of tokens", "", "", (*Peek).isTokenTable},
 	{"a table", kindGraph, "", (*Peek).isTable},
 	{"an alignment of sequences", "", "", (*Peek).IsAlignment},
-	{"an alignment of Stockholm, Clustal or PHYLIP", "", "", (*Peek).isStockholm},
+	{"an alignment of Stockholm or Clustal", "", "", (*Peek).isStockholm},
+	{"an alignment of PHYLIP", "", ".phy", nil},
 	{"a picture", "", strings.Join(PictureSuffixes, " "), nil},
 	{"a GraphML, GML or GEXF file", "", ".graphml .gml .gexf", nil},
 	{"a GAL file of PySAL", "", ".gal", nil},
@@ -79,7 +80,7 @@ var formats = []Format{
 	{EdgeList, kindGraph, "", (*Peek).isEdgeList},
 	{"text of words with tags behind them", "", "", (*Peek).isWordTags},
 	{"rows of numbers", "", "", (*Peek).isRows},
-	{"text without labels", "", ".in .out", mostly(`^[^\t]* [^\t]*[.!?"]$`)},
+	{"text without labels", "", "", mostly(`^[^\t]* [^\t]*[.!?"]$`)},
 	{"text as MALLET's SimpleTagger reads it", "", "", (*Peek).isMallet},
 	{"tagged text", kindText, "", (*Peek).isText},
 }
@@ -272,7 +273,7 @@ func (p *Peek) isOtherArrays() bool {
 }
 
 func (p *Peek) isStockholm() bool {
-	return strings.HasPrefix(p.start, "# STOCKHOLM") || strings.HasPrefix(p.start, "CLUSTAL") || p.extension == ".phy"
+	return strings.HasPrefix(p.start, "# STOCKHOLM") || strings.HasPrefix(p.start, "CLUSTAL")
 }
 
 // isJSONLines knows an object a line.

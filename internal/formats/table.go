@@ -260,8 +260,11 @@ var nines = regexp.MustCompile(`^-?9+(\.0+)?$`)
 // each other, or the only negative one; "" where there is none.
 func MissingCode(cells []string) string {
 	var x []float64
-	for i := 0; i < len(cells) && slices.ContainsFunc(cells, nines.MatchString); i++ {
-		if v, err := numeric.ParseDecimal(cells[i]); err == nil {
+	if !slices.ContainsFunc(cells, nines.MatchString) {
+		return ""
+	}
+	for _, cell := range cells {
+		if v, err := numeric.ParseDecimal(cell); err == nil {
 			x = append(x, v)
 		}
 	}

@@ -164,22 +164,32 @@ func couplings(in *crf.Instance) []float64 {
 	return weights
 }
 
-// triangles are what the edges weigh that join the first end of each edge, and the second, to neighbours of both.
+// triangles are what the edges weigh that join the first end of each edge, and the second, to neighbours of both; of
+// networks so dense that to find them takes more than mostLooks, none are told.
 func triangles(g *graph.Graph, weights []float64) [][2]float64 {
-	shared := make([][2]float64, len(weights))
-	for u := range int32(g.NumNodes()) {
-		near := map[int32]float64{} // what the edges to u weigh
+	const mostLooks = 1 << 27 // less than a second
+	shared, near, looks := make([][2]float64, len(weights)), make([]float64, g.NumNodes()), 0
+	us, vs := g.Ends()
+	for e := range us {
+		looks += min(g.Degree(us[e]), g.Degree(vs[e]))
+	}
+	for u := int32(0); u < int32(len(near)) && looks <= mostLooks; u++ {
 		for _, d := range g.Incoming(u) {
 			near[g.Source(d)] = weights[d/2]
 		}
-		for _, d := range g.Incoming(u) { // v has fewer neighbours than u, or as many
+		for _, d := range g.Incoming(u) {
 			v := g.Source(d)
-			for i := 0; i < g.Degree(v) && (g.Degree(v) < g.Degree(u) || g.Degree(v) == g.Degree(u) && v < u); i++ {
-				other := g.Incoming(v)[i]
+			if g.Degree(v) > g.Degree(u) || g.Degree(v) == g.Degree(u) && v > u {
+				continue // the other end has fewer neighbours
+			}
+			for _, other := range g.Incoming(v) {
 				if w := near[g.Source(other)]; w > 0 {
 					shared[d/2][d%2], shared[d/2][1-d%2] = shared[d/2][d%2]+weights[other/2], shared[d/2][1-d%2]+w
 				}
 			}
+		}
+		for _, d := range g.Incoming(u) {
+			near[g.Source(d)] = 0
 		}
 	}
 	return shared

@@ -308,3 +308,32 @@ func TestComparedLabels(t *testing.T) {
 		t.Errorf("nodes %v are held out by turns, want 0, 3, 4 and 5", got)
 	}
 }
+
+// TestTriangles: by definition, of each edge and each other node that both of its ends join.
+func TestTriangles(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 9))
+	const n = 14
+	var between [n][n]float64
+	var us, vs []int32
+	var weights []float64
+	for u := range int32(n) {
+		for v := range u {
+			if r.IntN(5) < 2 || v == 0 {
+				w := 1 + r.Float64()
+				between[u][v], between[v][u] = w, w
+				us, vs, weights = append(us, u), append(vs, v), append(weights, w)
+			}
+		}
+	}
+	shared := triangles(oracle.Must(graph.FromEdges(n, us, vs))(t), weights)
+	for e, got := range shared {
+		var want [2]float64
+		for s := range n {
+			if a, b := between[us[e]][s], between[vs[e]][s]; a > 0 && b > 0 {
+				want[0], want[1] = want[0]+a, want[1]+b
+			}
+		}
+		oracle.Near(t, got[0], want[0], 1e-12, "edge %d, first end", e)
+		oracle.Near(t, got[1], want[1], 1e-12, "edge %d, second end", e)
+	}
+}

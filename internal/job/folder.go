@@ -226,8 +226,7 @@ func (r *run) reopen() (err error) {
 	return nil
 }
 
-// begin is called when the learner has accepted the state to go on from: only now
-// the folder of a resumed run changes.
+// begin is called when the learner has accepted the state to go on from: only now the folder of a resumed run changes.
 func (r *run) begin() (err error) {
 	if r.metrics != nil {
 		return nil

@@ -58,8 +58,7 @@ type Options struct {
 	// Prior is the standard deviation σ of the normal prior of every weight, of mean 0,
 	// beside the sum of all samples' log-likelihoods: l2 = 1/(N σ²). 0: 1, of an alignment less.
 	Prior float64
-	// L2 is the weight of (l2/2)‖w‖² in the objective, in the place of the prior; 0: not given. NoL2 leaves the term
-	// out.
+	// L2 is the weight of (l2/2)‖w‖² in the objective, in the place of the prior; 0: not given. NoL2 leaves the term out.
 	L2   float64
 	NoL2 bool
 	// Standardise learns with features of mean 0 and deviation 1, and NoStandardise with

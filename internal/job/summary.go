@@ -172,9 +172,8 @@ func (s *Summary) PassesText() string {
 	return fmt.Sprintf("%.1f, of which checks %.1f", s.Passes, s.CheckPasses)
 }
 
-// Optimum says what something converged to, if it did: "global", the best there is, of what
-// is known to be convex, and else "stationary", a point that small changes hardly improve,
-// which may be one of several; "none" if it did not.
+// Optimum says what something converged to, if it did: "global", the best there is, of what is known to be convex, and
+// else "stationary", a point that small changes hardly improve, which may be one of several; "none" if it did not.
 func Optimum(converged, convex bool) string {
 	switch {
 	case !converged:
