@@ -155,7 +155,6 @@ func TestTextWarns(t *testing.T) {
 		{map[string]string{"a.conll": long}, []string{"a.conll: all 600 tokens are one sentence"}},
 		{map[string]string{"a.conll": "x A\ny B\n", "b.conll": "x A\n"}, []string{"of 2 files is read"}},
 		{map[string]string{"a.conll": turned}, []string{"22 different labels of 1 "}},
-		{map[string]string{"a.conll": "token tag\na B\nb A\n"}, []string{`"tag" is on the first line alone, as in a header`}},
 		{map[string]string{"a.conll": "Ann B-PER N\nsees O V\n"}, []string{"column 2 has tags of entities, and the last"}},
 		{map[string]string{"a.conll": "Ann B-PER\nBo B-Per\n"}, []string{`"B-PER" and "B-Per" are two states`}},
 		{map[string]string{"a.crfsuite": strings.Repeat("A\tx\nB\ty\n", longestSentence)}, nil},

@@ -337,25 +337,15 @@ func (l *textLoader) finish() {
 	}
 }
 
-var (
-	// heading is what a header calls labels, entityTag begins tags of entities, and entityColumn attributes with such.
-	heading      = regexp.MustCompile(`(?i)^(label|tag|ner|ner_tag|pos|pos_tag|upos|iob|entity)s?$`)
-	entityTag    = regexp.MustCompile(`^[BI][-_]`)
-	entityColumn = regexp.MustCompile(`^column (\d+)=[BI][-_]`)
-)
+// entityTag begins tags of entities, and entityColumn attributes with such.
+var entityTag, entityColumn = regexp.MustCompile(`^[BI][-_]`), regexp.MustCompile(`^column (\d+)=[BI][-_]`)
 
-// noteColumns looks for a header, and for labels that do not stand last.
+// noteColumns looks for labels that do not stand last.
 func (l *textLoader) noteColumns() {
 	if l.o.Recipe != nil || l.rules.Form != formats.TextColumns {
 		return
 	}
 	labels, words, column := &l.labels, 0, ""
-	for i, text := range labels.texts {
-		if labels.count[i] == 1 && labels.first[i].Line == 1 && heading.MatchString(text) {
-			l.warn("%s:1: the label %q is on the first line alone, as in a header; if it is one, leave the line out",
-				l.files[0].Path, text)
-		}
-	}
 	for name := range l.attributes {
 		if is := entityColumn.FindStringSubmatch(name); is != nil {
 			column = max(column, is[1])

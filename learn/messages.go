@@ -87,12 +87,15 @@ func (c messageCopy) halves(u *unit) (messages, beliefs []float64) {
 
 // makeRoom takes the memory of the copies: of the beginning of the pass before, and of save.
 func (m *messages) makeRoom() {
-	if !m.copies() || m.units[0].passStart != nil {
+	if !m.copies() || m.units[0].passStart != nil || m.units[0].acceptedState != nil {
 		return
 	}
 	for _, u := range m.units {
 		n := u.net.Messages() + u.net.Beliefs()
-		if u.passStart = spill.Zeros[float64](m.spilled.space, n); m.goesBack {
+		if m.gathers() {
+			u.passStart = spill.Zeros[float64](m.spilled.space, n)
+		}
+		if m.goesBack {
 			u.acceptedState = spill.Zeros[float64](m.spilled.space, n)
 		}
 	}
@@ -138,10 +141,7 @@ func (m *messages) reset() {
 
 // made is how many makeRoom makes.
 func (m *messages) made() int {
-	if m.goesBack && m.copies() {
-		return 2
-	}
-	return oneIf(m.gathers())
+	return oneIf(m.goesBack && m.copies()) + oneIf(m.gathers())
 }
 
 // damp damps messages that circle, after a pass in which weights stayed or moved.
