@@ -201,11 +201,9 @@ func (p *Prepared) triesTogether() bool {
 
 // large reports whether one fold, and the candidates that cost least, are all there is time for.
 func (p *Prepared) large() bool {
-	in, most := p.Problem.Data[0], mostLabels
-	if !p.mostHidden() {
-		most = mostOfMost
-	}
-	return len(knownLabels(in)) > most || pairsOf(in) > mostPairs
+	in := p.Problem.Data[0]
+	known := len(knownLabels(in))
+	return pairsOf(in) > mostPairs || known > mostLabels || known > mostOfMost && !p.mostHidden()
 }
 
 // pairsOf counts the pairs of states of all edges.
@@ -394,6 +392,9 @@ func (c *selection) kinds(first bool) (kinds []Candidate) {
 	}
 	kinds = append(kinds, Candidate{Edges: noEdges})
 	if c.p.made(edgesBalanced) {
+		if first && even == 0 && c.p.mostHidden() { // edges alone, as features may tell nothing
+			kinds = append(kinds, Candidate{Edges: justified(in), Prior: evenPrior})
+		}
 		kinds = append(kinds, Candidate{Edges: alike, Prior: even}, Candidate{Edges: apart})
 	}
 	if c.p.made(edgesMoments) {

@@ -164,10 +164,9 @@ func couplings(in *crf.Instance) []float64 {
 	return weights
 }
 
-// triangles are what the edges weigh that join the first end of each edge, and the second, to neighbours of both; of
-// networks so dense that to find them takes more than mostLooks, none are told.
+// triangles are what the edges weigh that join the first end of each edge, and the second, to neighbours of both.
 func triangles(g *graph.Graph, weights []float64) [][2]float64 {
-	const mostLooks = 1 << 27 // less than a second
+	const mostLooks = 1 << 27 // less than a second; none are told of networks so dense that they take more
 	shared, near, looks := make([][2]float64, len(weights)), make([]float64, g.NumNodes()), 0
 	us, vs := g.Ends()
 	for e := range us {
