@@ -32,7 +32,7 @@ import (
 // (descent.go).
 type auto struct {
 	autoState
-	run         *messages // of the run whose weights it moves; nil: it has not begun, or the run is over
+	messages    *messages // of the run whose weights it moves; nil: it has not begun, or the run is over
 	fisher      *linear.Fisher
 	dense       *linear.Dense
 	spans       []crf.Span // of all types: nodes, then edges
@@ -73,11 +73,11 @@ func (a *auto) String() string { return "auto" }
 
 // Start implements StepRule.
 func (a *auto) Start(p StepProblem) (err error) {
-	run := p.run
+	run := p.messages
 	if p.automatic != a {
 		return errors.New("learn: automatic steps are a part of another rule, which hides them: give them as Settings.Step")
 	}
-	*a = auto{run: run, spans: allSpans(&run.model.Layout)}
+	*a = auto{messages: run, spans: allSpans(&run.model.Layout)}
 	states, size := 0, run.model.Layout.Size
 	for _, span := range a.spans {
 		states += span.States
@@ -99,7 +99,7 @@ func (a *auto) Start(p StepProblem) (err error) {
 // forget lets go of a run that has ended, and of its memory: the caller keeps the rule. What tells how the run went
 // stays.
 func (a *auto) forget() {
-	if a.run == nil {
+	if a.messages == nil {
 		return
 	}
 	*a = auto{
@@ -110,7 +110,7 @@ func (a *auto) forget() {
 
 // State implements StepRule; after a run there is none.
 func (a *auto) State() any {
-	if a.run == nil {
+	if a.messages == nil {
 		return nil
 	}
 	return &struct {
@@ -130,8 +130,8 @@ func (a *auto) Step(theta, gradient []float64) float64 {
 	if e.visits == 0 {
 		a.takeMeanBeliefs()
 		copy(a.startWeights, theta)
-		a.startValue = a.run.progress.FirstObjective
-		if !a.run.bounded { // nothing would tell that visits have led astray
+		a.startValue = a.messages.progress.FirstObjective
+		if !a.messages.bounded { // nothing would tell that visits have led astray
 			a.beginDescent(theta, a.startWeights, a.startValue, false)
 			return 0
 		}
@@ -142,7 +142,7 @@ func (a *auto) Step(theta, gradient []float64) float64 {
 	for j, d := range a.plain {
 		theta[j] = e.mean[j] - d
 	}
-	if e.visits%a.run.perPass() == 0 && !e.leads() {
+	if e.visits%a.messages.perPass() == 0 && !e.leads() {
 		a.beginDescent(theta, a.startWeights, a.startValue, true)
 	}
 	return 1
@@ -171,7 +171,7 @@ func (a *auto) advance(theta, gradient []float64) (size float64) {
 // takeMeanBeliefs takes π from the beliefs of the moment. A state that they have given up
 // would look free to move at no curvature; if it occurs in the labels, it is not.
 func (a *auto) takeMeanBeliefs() {
-	a.run.meanBeliefs(a.beliefs)
+	a.messages.meanBeliefs(a.beliefs)
 	at := 0
 	for _, span := range a.spans {
 		mean := a.beliefs[at:][:span.States]

@@ -27,7 +27,7 @@ import (
 // check has found: what the visits of single blocks have done is one step to be judged.
 type descent struct {
 	descentState
-	run       *messages
+	messages  *messages
 	curvature *lbfgs.Curvature
 	dense     *linear.Dense
 }
@@ -92,7 +92,7 @@ const (
 )
 
 func newDescent(run *messages, curvature *lbfgs.Curvature, dense *linear.Dense) *descent {
-	d := &descent{run: run, curvature: curvature, dense: dense}
+	d := &descent{messages: run, curvature: curvature, dense: dense}
 	for _, x := range []*[]float64{&d.origin, &d.originGradient, &d.direction, &d.lowest} {
 		*x = make([]float64, run.model.Layout.Size)
 	}
@@ -103,28 +103,28 @@ func newDescent(run *messages, curvature *lbfgs.Curvature, dense *linear.Dense) 
 }
 
 // mayLag reports that F, a bound, does not wait for messages to settle, and nothing solves for them.
-func (d *descent) mayLag() bool { return d.run.bounded && d.run.copies() }
+func (d *descent) mayLag() bool { return d.messages.bounded && d.messages.copies() }
 
 // dampsSteps reports whether weights and messages make damped steps together.
-func (d *descent) dampsSteps() bool { return d.run.isSmall() && d.run.response.Damps }
+func (d *descent) dampsSteps() bool { return d.messages.isSmall() && d.messages.response.Damps }
 
 // begin starts descent: theta are the first weights to be judged, against those of start, where F is value. Those to
 // which visits have led have no messages to go back to: both begin anew where visits have led astray.
 func (d *descent) begin(theta, start []float64, value float64, fromVisits bool) {
 	d.descentProgress = descentProgress{began: true, fromVisits: fromVisits, value: value, lastValue: math.NaN(),
 		least: math.Inf(1), firstAlpha: 1, stepDamping: 1, dampingGrowth: 2} // no weights are accepted yet
-	d.run.progress.Point = d.originPoint
+	d.messages.progress.Point = d.originPoint
 	copy(d.origin, start)
 	for i, x := range theta {
 		d.direction[i] = start[i] - x
 	}
 	if simd.Dot(d.direction, d.direction) > 0 {
-		d.alpha, d.run.progress.Point = 1, unjudged
+		d.alpha, d.messages.progress.Point = 1, unjudged
 	} else {
 		d.lastValue = value // messages are those of this value
 	}
 	if !fromVisits {
-		d.run.save()
+		d.messages.save()
 	}
 }
 
@@ -136,13 +136,13 @@ func (d *descent) acceptOrShrink(theta, gradient []float64, value, gap float64) 
 	lacks := value - d.value - enoughFall*d.alpha*d.slope
 	d.lastValue, d.fell = value, fell
 	d.passesHere++
-	undecided, finite := false, max(math.Abs(value), d.run.progress.GradientNorm) <= math.MaxFloat64
+	undecided, finite := false, max(math.Abs(value), d.messages.progress.GradientNorm) <= math.MaxFloat64
 	switch {
 	case d.alpha > 0 && d.movesMessages && d.dampsSteps():
 		return d.acceptOrDamp(theta, gradient, value, rounding)
 	case !finite:
 		undecided = d.alpha == 0
-	case !d.run.bounded:
+	case !d.messages.bounded:
 		accepted, undecided = d.trusts(gradient, value, lacks, fell, rounding)
 	case d.alpha > 0 && d.slope < 0 && math.Abs(value-d.value) <= rounding:
 		accepted = d.falls(gradient)
@@ -202,7 +202,7 @@ func (d *descent) acceptOrDamp(theta, gradient []float64, value, rounding float6
 	}
 	if !(ratio > leastRatio) || math.IsInf(ratio, 0) {
 		copy(theta, d.origin)
-		d.run.response.Follow(0)
+		d.messages.response.Follow(0)
 		d.dampMore()
 		d.try(theta)
 		return false, true
@@ -225,7 +225,7 @@ func (d *descent) try(theta []float64) float64 {
 	copy(d.origin, theta)
 	for d.dampingGrowth <= mostGrowth {
 		if d.dense.SolveDamped(d.direction, d.originGradient, d.stepDamping) &&
-			d.run.response.Tangents(d.direction, d.stepDamping) {
+			d.messages.response.Tangents(d.direction, d.stepDamping) {
 			d.slope, d.movesMessages = -simd.Dot(d.originGradient, d.direction), true
 			return d.move(theta, 1)
 		}
@@ -251,13 +251,13 @@ func (d *descent) accept(theta, gradient []float64, value float64) {
 	}
 	copy(d.origin, theta)
 	if d.alpha > 0 {
-		d.lags = d.lags || d.mayLag() && !d.run.certified && d.passesHere > 1
+		d.lags = d.lags || d.mayLag() && !d.messages.certified && d.passesHere > 1
 		if d.firstAlpha = d.alpha; !d.lags {
 			d.firstAlpha = min(1, lineGrowth*d.alpha)
 		}
 		d.originPoint++
 	}
-	d.run.progress.Point = d.originPoint
+	d.messages.progress.Point = d.originPoint
 	d.value, d.alpha = value, 0
 	d.rememberLowest()
 }
@@ -283,7 +283,7 @@ func (d *descent) shrink(theta []float64, lacks float64, finite bool) {
 	alpha := d.alpha
 	d.lags = d.mayLag()
 	if d.fromStart() { // visits have led astray, weights and messages
-		d.run.reset()
+		d.messages.reset()
 		d.move(theta, 0)
 		return
 	}
@@ -296,7 +296,7 @@ func (d *descent) shrink(theta []float64, lacks float64, finite bool) {
 		next = 0
 		d.curvature.Reset(1)
 	}
-	d.run.restore()
+	d.messages.restore()
 	d.move(theta, next)
 }
 
@@ -321,10 +321,10 @@ func (d *descent) advance(theta, gradient []float64) float64 {
 	if d.lags = d.lags && !(d.fell <= -d.slope/2*littleGained); d.lags {
 		return 0
 	}
-	if d.movesMessages = d.run.isSmall(); d.movesMessages {
-		d.run.response.Tangents(d.direction, 0)
+	if d.movesMessages = d.messages.isSmall(); d.movesMessages {
+		d.messages.response.Tangents(d.direction, 0)
 	}
-	d.run.save()
+	d.messages.save()
 	return d.move(theta, d.firstAlpha)
 }
 
@@ -333,11 +333,11 @@ func (d *descent) move(theta []float64, alpha float64) float64 {
 		theta[i] = x - alpha*d.direction[i]
 	}
 	if d.movesMessages {
-		d.run.response.Follow(-alpha)
+		d.messages.response.Follow(-alpha)
 	}
-	d.alpha, d.lastValue, d.passesHere, d.run.progress.Point = alpha, math.NaN(), 0, unjudged
+	d.alpha, d.lastValue, d.passesHere, d.messages.progress.Point = alpha, math.NaN(), 0, unjudged
 	if alpha == 0 {
-		d.run.progress.Point = d.originPoint
+		d.messages.progress.Point = d.originPoint
 	}
 	return alpha
 }

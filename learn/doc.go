@@ -41,8 +41,8 @@
 //	messages        messages.go    goes back to messages, on from them with momentum, and damps them
 //	decide          claims.go      ends a check (check.go); whyNotConverged says whether convergence is claimed
 //
-// These types stand on each other. A trainingRun says what a run is of and how far it is, an inference has networks
-// and messages beside, messages, claims and the diagnosis of trouble.go look at an inference, and a learner has all.
+// These types stand on each other. A trainingRun says what a run is of and how far it is. An inference has networks and
+// beliefs as well. Each of messages, claims and diagnosis (trouble.go) works on an inference, and a learner has all.
 //
 // A *sweep* sends the messages of all edges of a block, or of the network, once. A *visit* makes sweeps over one block.
 // A *pass* of visits comes to every block once; in a *whole pass* weights are held meanwhile. A *check* is whole passes

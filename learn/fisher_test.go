@@ -24,7 +24,7 @@ func TestFisherIsExactWithoutEdges(t *testing.T) {
 	product := hessianTimes(t, e, make([]float64, size), direction)
 	settled(t, e, make([]float64, size))
 	rule := &auto{}
-	oracle.OK(t, rule.Start(StepProblem{Model: e.l.model, L2: p.L2, Variables: e.l.variables, run: e.l.messages,
+	oracle.OK(t, rule.Start(StepProblem{Model: e.l.model, L2: p.L2, Variables: e.l.variables, messages: e.l.messages,
 		automatic: rule}))
 	clear(rule.labels) // beliefs alone: uniform
 	rule.takeMeanBeliefs()

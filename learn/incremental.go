@@ -21,9 +21,9 @@ import (
 // lead as long as they lower the gradient much, and then descent on F goes on (descent.go).
 type incremental struct {
 	incrementalState
-	run      *inference
-	shares   []float64 // [visits of a pass]
-	gradient []float64 // ḡ
+	inference *inference
+	shares    []float64 // [visits of a pass]
+	gradient  []float64 // ḡ
 }
 
 // incrementalState is what a resumed run goes on from.
@@ -35,7 +35,7 @@ type incrementalState struct {
 
 func newIncremental(run *inference) *incremental {
 	layout, visits := run.layout, run.perPass()
-	e := &incremental{run: run}
+	e := &incremental{inference: run}
 	if !run.bounded { // no visit leads
 		return e
 	}
@@ -51,15 +51,15 @@ const leftByPass = 0.2
 
 // leads reports, at the end of a pass, that another one follows. With one visit a pass there is nothing to lead in.
 func (e *incremental) leads() bool {
-	passes, p := e.visits/e.run.perPass(), &e.run.progress
-	return e.run.perPass() > 1 && p.GradientNorm <= p.FirstNorm*math.Pow(leftByPass, float64(passes))
+	passes, p := e.visits/e.inference.perPass(), &e.inference.progress
+	return e.inference.perPass() > 1 && p.GradientNorm <= p.FirstNorm*math.Pow(leftByPass, float64(passes))
 }
 
 // begin starts with a gradient that is of these weights alone.
 func (e *incremental) begin(theta []float64) {
-	size := e.run.layout.TiedSize
+	size := e.inference.layout.TiedSize
 	for at := 0; at < len(e.weightsAt); at += size {
-		for _, span := range e.run.tied {
+		for _, span := range e.inference.tied {
 			copy(e.weightsAt[at+span.Part:][:span.Len], theta[span.At:])
 		}
 	}
@@ -69,15 +69,15 @@ func (e *incremental) begin(theta []float64) {
 // visit renews θ̄ and ḡ, given the weights of a visit and the gradient after it. Untied weights have elements of
 // their own, and so the weights that each was last visited with.
 func (e *incremental) visit(theta, gradient []float64) {
-	layout, visit := e.run.layout, e.run.position
-	for _, span := range e.run.tied {
+	layout, visit := e.inference.layout, e.inference.position
+	for _, span := range e.inference.tied {
 		mean, visited := e.mean[span.At:][:span.Len], e.weightsAt[visit*layout.TiedSize+span.Part:][:span.Len]
 		simd.AddScaled(mean, theta[span.At:][:span.Len], e.shares[visit])
 		simd.AddScaled(mean, visited, -e.shares[visit])
 		copy(visited, theta[span.At:])
 	}
-	for _, x := range e.run.visits[visit] {
-		for _, u := range e.run.units {
+	for _, x := range e.inference.visits[visit] {
+		for _, u := range e.inference.units {
 			u.eachUntied(layout, x, func(span *crf.Span, row int) {
 				at := span.At + row*span.Copy()
 				copy(e.mean[at:][:span.Copy()], theta[at:])
@@ -86,17 +86,17 @@ func (e *incremental) visit(theta, gradient []float64) {
 	}
 	e.visits++
 	for j, g := range gradient {
-		e.gradient[j] = g - e.run.problem.L2*(theta[j]-e.mean[j])
+		e.gradient[j] = g - e.inference.problem.L2*(theta[j]-e.mean[j])
 	}
 }
 
 // visitShares returns, for every set of a pass, its share of all nodes and edges; of an edge each end has half.
 // Networks count by their weights.
 func (e *incremental) visitShares() []float64 {
-	shares, total := make([]float64, len(e.run.visits)), 0.0
-	for i, blocks := range e.run.visits {
+	shares, total := make([]float64, len(e.inference.visits)), 0.0
+	for i, blocks := range e.inference.visits {
 		for _, x := range blocks {
-			for _, u := range e.run.units {
+			for _, u := range e.inference.units {
 				block := &u.partition.Blocks[x]
 				elements := float64(len(block.Nodes)) + float64(int(block.Groups[0].Hi)+len(block.Edges))/2
 				shares[i] += max(0, u.weight) * elements

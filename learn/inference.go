@@ -27,8 +27,8 @@ type inference struct {
 	ranks   *ranks
 	pool    *parallel.Pool[visit]
 	workers []*worker
-	results []jobResult // of some jobs of a visit
-	most    int         // of which so many are kept
+	results []jobResult // those of the jobs of a visit that are at work
+	most    int         // how many results are kept at once
 	parts   parts
 	spilled spilled   // what is kept between visits, where it is not in memory
 	splitOf []float64 // [jobs of all blocks] what splits add to the bound; nil: nothing, or all as blocks are visited
@@ -62,8 +62,8 @@ func planInference(p *Problem, s *Settings) (inf *inference, err error) {
 	return inf, nil
 }
 
-// allocate makes room for the vectors over all weights, contributions, results, scratch, and what units remember, of
-// which messages are copied so often.
+// allocate makes room for the vectors over all weights, contributions, results, scratch, and what units remember, with
+// so many copies of messages.
 func (inf *inference) allocate(copies int) error {
 	if err := inf.spilled.begin(inf.settings.Spill, copies); err != nil {
 		return err

@@ -96,7 +96,7 @@ func (l *learner) begin() error {
 	}
 	if err := l.settings.Step.Start(StepProblem{
 		Model: l.model, L2: l.problem.L2, Variables: l.variables,
-		Objective: func() float64 { return p.Objective }, run: l.messages, automatic: l.auto,
+		Objective: func() float64 { return p.Objective }, messages: l.messages, automatic: l.auto,
 	}); err != nil {
 		return err
 	}

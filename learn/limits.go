@@ -8,8 +8,8 @@ import (
 // A run ends at a limit of iterations, passes or time, by early stopping, or where steps promise little. Limits of time
 // are the hardest, as a run has to end *within* the time, with weights whose objective is known:
 //
-//   - What an end takes is taken off the time at first (latest, endSeconds): a state to resume from, if it is saved at
-//     all (savesInTime), and a whole pass for the final check.
+//   - What an end takes is taken off the time at first (latest, endSeconds of check.go): a state to resume from, if it
+//     is saved at all (savesInTime), and a whole pass for the final check.
 //   - Where the accepted weights are known with all that a check would find (knowsAccepted), no pass is needed. Where a
 //     whole pass is at work at the weights to end with, it is finished in place of a new one (canFinishPass).
 //   - If the final check finds that the weights are worse than others, those are checked in turn, if there is time

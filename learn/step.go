@@ -39,7 +39,7 @@ type StepProblem struct {
 	// where messages have settled, and otherwise an estimate that may be off to either side.
 	Objective func() float64
 
-	run       *messages // for automatic steps, which move messages back and forth
+	messages  *messages // for automatic steps, which move messages back and forth
 	automatic *auto
 }
 

@@ -110,8 +110,8 @@ func TestFewLabelsResumed(t *testing.T) {
 	}
 }
 
-// TestFewLabelsOfOthers: few labels tell that neighbours differ, where they do, and one of each class does not. Features
-// that tell nothing are left out: with them 58 % were right.
+// TestFewLabelsOfOthers: few labels tell that neighbours differ, where they do, and one of each class does not.
+// Features that tell nothing are left out: with them 58 % were right.
 func TestFewLabelsOfOthers(t *testing.T) {
 	sides := network{states: 2, labels: make([]int32, 24)} // guests of one side meet all hosts but one of the other
 	for s := range int32(24) {
