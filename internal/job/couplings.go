@@ -136,8 +136,8 @@ type Couplings struct {
 }
 
 // PairScore says how strongly two nodes of more than two states are coupled: by the norm of their couplings in the
-// zero-sum gauge without those of gaps, less, where all pairs are edges, what their nodes have in common with all
-// others (the average product correction of Dunn et al. 2008).
+// zero-sum gauge without those of gaps, less, where all pairs of unnamed nodes are edges, as in alignments, what their
+// nodes have in common with all others (the average product correction of Dunn et al. 2008).
 type PairScore struct {
 	U, V  int32
 	Value float64
@@ -163,7 +163,8 @@ func (p *Prepared) couplings(m *crf.Model, spread columns) *Couplings {
 		c.Names = p.Set.Names[0]
 	}
 	if p.Options.Physics == Potts {
-		c.score(in.Graph.NumNodes())
+		columns := p.Set.Recipe.Columns
+		c.score(in.Graph.NumNodes(), len(columns) > 0 && columns[0].Name != "")
 	}
 	if spread != nil {
 		c.Errors = deviations(spread, len(g.Terms), g.values)
@@ -193,8 +194,8 @@ func (p *Prepared) priorOfSites() {
 	}
 }
 
-// score finds the scores of pairs.
-func (c *Couplings) score(nodes int) {
+// score finds the scores of pairs of so many nodes, which are columns that have names or not.
+func (c *Couplings) score(nodes int, named bool) {
 	symmetric := true
 	for _, t := range c.Terms {
 		symmetric = symmetric && t.A <= t.B
@@ -222,12 +223,11 @@ func (c *Couplings) score(nodes int) {
 		of[s.U] += s.Value / float64(nodes-1)
 		of[s.V] += s.Value / float64(nodes-1)
 	}
-	if 2*len(c.Scores) < nodes*(nodes-1) || mean == 0 {
+	if 2*len(c.Scores) < nodes*(nodes-1) || mean == 0 || named {
 		return
 	}
-	for i := range c.Scores {
-		s := &c.Scores[i]
-		s.Value -= of[s.U] * of[s.V] / mean
+	for i, s := range c.Scores {
+		c.Scores[i].Value -= of[s.U] * of[s.V] / mean
 	}
 }
 

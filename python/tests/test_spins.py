@@ -256,6 +256,8 @@ def test_columns_that_are_no_sites() -> None:
             PottsModel().fit(answers.assign(respondent=ids))
     with pytest.raises(ValueError, match=r"^samples\[0, 'respondent'\] is 0, and samples\[0, 'tea'\] is '.*': labels of different types"):
         PottsModel().fit(answers.assign(respondent=np.arange(60)))
+    with pytest.raises(ValueError, match=r"^samples\[:, 'coin'\] has no value that samples\[:, 'tea'\] has, and all sites share their"):
+        PottsModel().fit(answers.assign(coin=rng.choice(["h", "t"], 60)))
     for spins, wrong in [([0, 1], r"^samples\[2, 'row'\] is 2, want 0 or 1$"), ([-1, 1], r"^samples\[0, 'row'\] is 0, want -1 or 1$")]:
         with pytest.raises(ValueError, match=wrong):
             IsingModel().fit(pandas.DataFrame(rng.choice(spins, (60, 2)), columns=["a", "b"]).assign(row=np.arange(60)))

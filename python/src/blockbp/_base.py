@@ -525,8 +525,7 @@ class Classifier(Estimator):
         X
             As in fit.
         y
-            Labels that are known, hidden elsewhere: they are held, and the others predicted
-            given them.
+            Labels that are known, hidden elsewhere: they are held, and the others predicted given them.
         images
             As in the fit of a GridCRF.
         """

@@ -37,8 +37,7 @@ _BIAS = re.compile(r"\tbias(?=[\t\n]|:[^\t\n]*[\t\n])")
 class ChainCRF(Classifier):
     """A conditional random field on sequences, such as the words of sentences.
 
-    Each token is a node, and edges join neighbours. On sequences learning, probabilities
-    and joint labels are exact.
+    Each token is a node, and edges join neighbours. On sequences learning, probabilities and joint labels are exact.
 
     Parameters
     ----------

@@ -348,8 +348,7 @@ class PottsModel(_Couplings):
     Parameters
     ----------
     directed : bool
-        Whether states mean something else at every site, as in proteins, so that J(a, b)
-        and J(b, a) differ.
+        Whether states mean something else at every site, as in proteins, so that J(a, b) and J(b, a) differ.
     {spins}
 
     Attributes
@@ -398,10 +397,12 @@ class PottsModel(_Couplings):
         except ValueError as err:
             raise ValueError(str(err).replace("y has", "samples have")) from None
         codes = self._recode(samples)
-        for site, column in enumerate(codes.T) if len(self.classes_) > MANY else ():
-            states = len(np.unique(column[column >= 0]))
-            if states > MANY and 2 * states > (column >= 0).sum():
-                raise ValueError(f"{self._entry(site, True)} has {states} different values, and states are wanted: leave out columns that are no samples, such as identifiers")
+        for site, column in enumerate(codes.T):
+            states = np.unique(column[column >= 0])
+            if len(states) > MANY and 2 * len(states) > (column >= 0).sum():
+                raise ValueError(f"{self._entry(site, True)} has {len(states)} different values, and states are wanted: leave out columns that are no samples, such as identifiers")
+            if len(states) and not np.isin(codes[:, 0], states).any():
+                raise ValueError(f"{self._entry(site, True)} has no value that {self._entry(0, True)} has, and all sites share their states: number those of each from 0, or use blockbp train FILE.csv --model potts")
         return codes
 
 
