@@ -392,9 +392,6 @@ func (c *selection) kinds(first bool) (kinds []Candidate) {
 	}
 	kinds = append(kinds, Candidate{Edges: noEdges})
 	if c.p.made(edgesBalanced) {
-		if first && even == 0 && c.p.mostHidden() { // edges alone, as features may tell nothing
-			kinds = append(kinds, Candidate{Edges: justified(in), Prior: evenPrior})
-		}
 		kinds = append(kinds, Candidate{Edges: alike, Prior: even}, Candidate{Edges: apart})
 	}
 	if c.p.made(edgesMoments) {
@@ -402,6 +399,9 @@ func (c *selection) kinds(first bool) (kinds []Candidate) {
 	}
 	if c.p.triesTogether() {
 		kinds = append(kinds, Candidate{Edges: together})
+	}
+	if first && even == 0 && c.p.mostHidden() && c.p.made(edgesBalanced) && !c.p.large() { // edges alone
+		kinds = append(kinds, Candidate{Edges: justified(in), Prior: evenPrior})
 	}
 	return kinds
 }
