@@ -376,8 +376,8 @@ func (c *selection) compare(ctx context.Context) (finalists []*trial, err error)
 	return finalists, nil
 }
 
-// kinds are what climbs begin with: what is usual, then the simplest first. Without features few labels tell too little
-// of how frequent classes are: edges that make neighbours alike would carry their chance frequencies from node to node.
+// kinds are what climbs begin with: what is usual, then the simplest first, and edges alone last, which features that
+// tell something beat. Without features few labels tell too little of how frequent classes are, and edges carry chance.
 func (c *selection) kinds(first bool) (kinds []Candidate) {
 	in, strength, even := c.raw[0], rounded(meanCoupling(c.raw[0])), 0.
 	alike, apart := edgeRule{name: edgesPotts, strength: strength}, edgeRule{name: edgesPotts, strength: -strength}
