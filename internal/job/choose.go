@@ -85,6 +85,15 @@ func (c *Choice) note() string {
 	return text
 }
 
+// quality says for a report what is known of predictions without other labelled data; there may be no choice.
+func (c *Choice) quality() string {
+	if c == nil {
+		return "How good the predictions are is not known: the run had no labelled data to compare with."
+	}
+	return fmt.Sprintf("Of the labels that folds held out %s were predicted right, at a log loss of %.4f. As they also "+
+		"chose the candidate, new labels may be predicted less well.", percent(float64(c.Chosen.Accuracy)), c.Chosen.Loss)
+}
+
 // Table lists the candidates for a reader.
 func (c *Choice) Table() report.Table {
 	t := report.Table{Headers: []string{"candidate", c.Metric, "accuracy", ""}}

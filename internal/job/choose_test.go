@@ -127,6 +127,7 @@ func TestChooseByFolds(t *testing.T) {
 		if made == nil {
 			t.Fatalf("%s: nothing was chosen; notes %q", c.name, r.Summary.Notes)
 		}
+		oracle.Contains(t, made.quality(), percent(float64(made.Chosen.Accuracy))+" were predicted right")
 		got, want := r.Scores[0].Score, alone.Scores[0].Score
 		t.Logf("%s: %v; accuracy %.3f, log loss %.3f; alone %.3f, %.3f", c.name, made.Chosen, got.Accuracy(), got.MeanLogLoss(), want.Accuracy(), want.MeanLogLoss())
 		if got.Accuracy() < want.Accuracy()+c.atLeast || got.MeanLogLoss() > want.MeanLogLoss()+.02 {

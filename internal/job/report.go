@@ -40,8 +40,7 @@ func (r *run) writeReport(result *Result) error {
 	}
 	if len(result.Scores) == 0 && result.Couplings == nil {
 		page.Section("Result")
-		page.Paragraph("How good the predictions are is not known: the run had no labelled data to compare with. Give " +
-			"some with {eval!--eval NAME=PATH}, or to blockbp eval.")
+		page.Paragraph(s.Choice.quality() + " Give labelled data with {eval!--eval NAME=PATH}, or to blockbp eval.")
 	}
 	if s.Choice != nil {
 		page.Section("What was compared")
