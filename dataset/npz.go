@@ -101,12 +101,12 @@ func (l *npzLoader) openNPZ(r *opened, path string) []*npzContents {
 		size, err = io.Copy(hash, file)
 	}
 	if err != nil {
-		r.list = []error{err}
+		r.fail(err)
 		return nil
 	}
-	r.sources = []Source{{Path: path, SHA256: fmt.Sprintf("%x", hash.Sum(nil)), Bytes: size}}
+	r.set.Sources = []Source{{Path: path, SHA256: fmt.Sprintf("%x", hash.Sum(nil)), Bytes: size}}
 	contents, list := readArchive(path, file, size, rules, l.budget)
-	if r.list = list; contents == nil {
+	if r.fail(list...); contents == nil {
 		return nil
 	}
 	return []*npzContents{contents}
@@ -140,12 +140,12 @@ func (l *npzLoader) openArrayFolder(r *opened, folder string) (parts []*npzConte
 	set := &npy.Set{Rules: severalArrays, Arrays: map[string]npy.Values{}, Fail: p.Located}
 	files, err := set.ReadFolder(folder, l.budget)
 	for _, f := range files {
-		r.files, r.sources = append(r.files, f.Mapping), append(r.sources, sourceOf(f.Path, f.Bytes()))
+		r.set.files, r.set.Sources = append(r.set.files, f.Mapping), append(r.set.Sources, sourceOf(f.Path, f.Bytes()))
 	}
 	if p.Keep(err); len(p.List) == 0 {
 		parts = cutInstances(set.Arrays, p)
 	}
-	r.list = p.Errors()
+	r.fail(p.Errors()...)
 	return parts
 }
 

@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"github.com/blockbp/blockbp/internal/npy"
-	"github.com/blockbp/blockbp/internal/option"
 )
 
 // Arrays are the arrays of an instance, for an instance file or as they are. Only
@@ -62,12 +61,13 @@ func FromArrays(m Manifest, o Options, instances ...*Arrays) (*Set, error) {
 // WriteFile writes an instance file that Open and numpy.load read, whole or not at all. The same arrays give the same
 // bytes. Arrays that do not fit together are reported as *Error, as reading the file would.
 func (a *Arrays) WriteFile(path string) error {
-	var r opened
-	contents := a.open(&r, path)
+	l := newLoader(context.Background(), &Options{})
+	r := l.opening()
+	contents := a.open(r, path)
 	for _, c := range contents {
-		_, r.list = newNPZInstance(path, c, &graphCache{})
+		_, r.problems = newNPZInstance(path, c, &graphCache{})
 	}
-	if _, list := told(nil, r.list); len(list) > 0 {
+	if _, list := told(nil, r.problems); len(list) > 0 {
 		return firstOf(list)
 	}
 	return npy.WriteArchive(path, contents[0].written()...)
@@ -116,8 +116,8 @@ func (a *Arrays) open(r *opened, path string) []*npzContents {
 	}
 	for i, sample := range a.Labels {
 		if n := len(a.Labels[0]); len(sample) != n {
-			r.list = append(r.list, option.At(path, 0, fmt.Sprintf("%s[%d]", labelsArray, i), "",
-				"it has %d entries, the first sample has %d", len(sample), n))
+			r.failAt(path, fmt.Sprintf("%s[%d]", labelsArray, i), "", "it has %d entries, the first sample has %d",
+				len(sample), n)
 		}
 	}
 	if n := len(a.Labels); n > 0 { // one sample alone has one axis
@@ -126,13 +126,12 @@ func (a *Arrays) open(r *opened, path string) []*npzContents {
 	for i, m := range []*Matrix{a.NodeFeatures, a.EdgeFeatures} {
 		name := []string{nodeFeaturesArray, edgeFeaturesArray}[i]
 		if m != nil && (m.Columns < 1 || len(m.Data)%m.Columns != 0) {
-			r.list = append(r.list, option.At(path, 0, name, "", "%d values do not divide into rows of %d", len(m.Data),
-				m.Columns))
+			r.failAt(path, name, "", "%d values do not divide into rows of %d", len(m.Data), m.Columns)
 		} else if m != nil {
 			c.arrays[name] = npy.Values{Shape: []int{len(m.Data) / m.Columns, m.Columns}, Double: m.Data}
 		}
 	}
-	if len(r.list) > 0 {
+	if len(r.problems) > 0 {
 		return nil
 	}
 	return []*npzContents{c}

@@ -63,7 +63,7 @@ func loadTables(ctx context.Context, paths []string, o *Options) (*Set, []error)
 	}
 	for _, pair := range pairs {
 		l.readManifest(filepath.Dir(pair.Nodes), true)
-		nodes, edges := l.source(pair.Nodes), l.source(pair.Edges)
+		nodes, edges := l.source(pair.Nodes, "a table"), l.source(pair.Edges, "a table")
 		l.run(func() { l.open(pair, nodes, edges) })
 	}
 	l.run(l.chooseColumns, l.readGraphs, l.observeSplit, l.chooseSchema)
