@@ -66,7 +66,7 @@ func (l *npzLoader) finish() (*Set, []error) {
 // npzFile is a file or an array folder, and what reads it.
 type npzFile struct {
 	path string
-	read func(r *opened, path string) []*npzContents
+	read func(r *opened, path string) []*npzInstance
 }
 
 // expand lists the instance files behind the paths and reads the manifests of their folders.
@@ -142,16 +142,16 @@ func (l *npzLoader) readFiles(files []npzFile) {
 
 // open reads an instance file, or the instances of an array folder, and checks each by itself.
 func (l *npzLoader) open(r *opened, file npzFile, graphs *graphCache) {
-	for i, c := range file.read(r, file.path) {
+	for i, in := range file.read(r, file.path) {
 		if parallel.Ended(l.ctx) != nil {
 			return
 		}
 		of := file.path
-		if c.ofFolder > 0 { // it is one of several
+		if in.ofFolder > 0 { // it is one of several
 			of = fmt.Sprintf("%s[%d]", of, i)
 		}
-		in, problems := newNPZInstance(of, c, graphs)
-		if r.fail(problems...); in != nil {
+		problems := in.check(of, graphs)
+		if r.fail(problems...); len(problems) == 0 {
 			r.instances = append(r.instances, in)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/npy"
 )
 
@@ -63,20 +64,20 @@ func FromArrays(m Manifest, o Options, instances ...*Arrays) (*Set, error) {
 func (a *Arrays) WriteFile(path string) error {
 	l := newLoader(context.Background(), &Options{})
 	r := l.opening()
-	contents := a.open(r, path)
-	for _, c := range contents {
-		_, r.problems = newNPZInstance(path, c, &graphCache{})
+	list := a.open(r, path)
+	for _, in := range list {
+		r.problems = in.check(path, &graphCache{})
 	}
-	if _, list := told(nil, r.problems); len(list) > 0 {
-		return firstOf(list)
+	if _, problems := told(nil, r.problems); len(problems) > 0 {
+		return firstOf(problems)
 	}
-	return npy.WriteArchive(path, contents[0].written()...)
+	return npy.WriteArchive(path, list[0].written()...)
 }
 
 // written are the arrays on their way into a file.
-func (c *npzContents) written() (arrays []npy.Array) {
-	for _, rule := range c.rules {
-		if x, ok := c.arrays[rule.Name]; ok && rule.Float {
+func (in *npzInstance) written() (arrays []npy.Array) {
+	for _, rule := range in.rules {
+		if x, ok := in.arrays[rule.Name]; ok && rule.Float {
 			arrays = append(arrays, npy.ArrayOf(rule.Name, x.Double, x.Shape...))
 		} else if ok {
 			arrays = append(arrays, npy.ArrayOf(rule.Name, x.Ints, x.Shape...))
@@ -86,11 +87,11 @@ func (c *npzContents) written() (arrays []npy.Array) {
 }
 
 // open gives the arrays as reading the file does.
-func (a *Arrays) open(r *opened, path string) []*npzContents {
-	c := &npzContents{name: path, rules: instanceArrays, arrays: map[string]npy.Values{}}
+func (a *Arrays) open(r *opened, path string) []*npzInstance {
+	in := &npzInstance{spec: crf.InstanceSpec{Name: path}, rules: instanceArrays, arrays: map[string]npy.Values{}}
 	add := func(name string, data []int32, shape ...int) {
 		if data != nil {
-			c.arrays[name] = npy.Values{Shape: shape, Ints: data}
+			in.arrays[name] = npy.Values{Shape: shape, Ints: data}
 		}
 	}
 	ends := []int32{}
@@ -112,7 +113,7 @@ func (a *Arrays) open(r *opened, path string) []*npzContents {
 		add(gridShapeArray, []int32{int32(a.GridShape[0]), int32(a.GridShape[1])}, 2)
 	}
 	if a.Weight != 0 {
-		c.arrays[weightArray] = npy.Values{Double: []float64{a.Weight}}
+		in.arrays[weightArray] = npy.Values{Double: []float64{a.Weight}}
 	}
 	for i, sample := range a.Labels {
 		if n := len(a.Labels[0]); len(sample) != n {
@@ -128,11 +129,11 @@ func (a *Arrays) open(r *opened, path string) []*npzContents {
 		if m != nil && (m.Columns < 1 || len(m.Data)%m.Columns != 0) {
 			r.failAt(path, name, "", "%d values do not divide into rows of %d", len(m.Data), m.Columns)
 		} else if m != nil {
-			c.arrays[name] = npy.Values{Shape: []int{len(m.Data) / m.Columns, m.Columns}, Double: m.Data}
+			in.arrays[name] = npy.Values{Shape: []int{len(m.Data) / m.Columns, m.Columns}, Double: m.Data}
 		}
 	}
 	if len(r.problems) > 0 {
 		return nil
 	}
-	return []*npzContents{c}
+	return []*npzInstance{in}
 }

@@ -36,7 +36,7 @@ type samples struct {
 func (o *Options) readsSamples() bool { return o.Untied || o.Recipe != nil && o.Recipe.Untied }
 
 // openSamples reads a file of samples, and the table of their edges, if there is one.
-func (l *npzLoader) openSamples(r *opened, path string) []*npzContents {
+func (l *npzLoader) openSamples(r *opened, path string) []*npzInstance {
 	p := &sampleReader{Problems: option.Problems{File: path}, opened: r, edges: l.pairs}
 	data, edges := r.source(path, "samples"), []int32(nil)
 	switch p.List = r.problems; {
@@ -72,18 +72,18 @@ func (l *npzLoader) openSamples(r *opened, path string) []*npzContents {
 	for s, c := range p.columns {
 		types[s], states[s] = int32(c.Type), int32(len(p.states[c.Type]))
 	}
-	c := &npzContents{rules: instanceArrays, samples: &p.samples, arrays: map[string]npy.Values{
+	in := &npzInstance{rules: instanceArrays, samples: &p.samples, arrays: map[string]npy.Values{
 		edgesArray:  {Shape: []int{len(edges) / 2, 2}, Ints: edges},
 		labelsArray: {Shape: []int{len(p.labels) / len(states), len(states)}, Ints: p.labels},
 		statesArray: {Shape: []int{len(states)}, Ints: states}, nodeTypesArray: {Shape: []int{len(states)}, Ints: types},
 	}}
 	if p.weights != nil {
-		c.arrays[sampleWeights] = npy.Values{Shape: []int{len(p.weights)}, Double: p.weights}
+		in.arrays[sampleWeights] = npy.Values{Shape: []int{len(p.weights)}, Double: p.weights}
 	}
 	if p.aligned && !l.o.Tied { // states are those of sites: J(a, b) and J(b, a) differ
-		c.arrays[directedArray] = npy.Values{Ints: []int32{1}}
+		in.arrays[directedArray] = npy.Values{Ints: []int32{1}}
 	}
-	return []*npzContents{c}
+	return []*npzInstance{in}
 }
 
 // sampleReader reads a file of samples.
@@ -315,7 +315,7 @@ func (p *sampleReader) number(texts []labelTexts) {
 // statesOf names the states of a type: the values that occur. Of spins there are two; where -1, 0 and 1 occur, one of
 // them hides.
 func (p *sampleReader) statesOf(t *labelTexts, column func(i int) string) []string {
-	states := t.inOrder()
+	states := numeric.InOrder(t.texts)
 	if slices.Equal(states, []string{hiddenNumber, "0", "1"}) && (p.o.Spins || p.manifest.HiddenLabels) {
 		hidden, of := hiddenNumber, func(text string) int { return t.count[t.number[text]] }
 		if p.spins(labelCounts{-1: of(hiddenNumber), 0: of("0"), 1: of("1")}) {
