@@ -8,6 +8,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/formats"
 )
 
 // untie leaves out types of edges, which are those of their ends, of networks whose nodes and edges all have weights of
@@ -53,7 +54,9 @@ func (l *npzLoader) keepEdges(in *npzInstance) {
 	if n := len(kept); n > 0 && int(kept[n-1]) >= in.edges.count {
 		l.at(in, edgesArray, "", "there are %d edges, and the model keeps edges up to %d", in.edges.count, kept[n-1])
 	} else if n > 0 {
-		in.spec.Graph, in.edges.count = l.fewer.some(in.spec.Graph, kept), n
+		if in.spec.Graph, in.edges.count = l.fewer.some(in.spec.Graph, kept), n; in.statistics != nil {
+			in.statistics.edges = formats.Take(in.statistics.edges, kept)
+		}
 	}
 }
 
