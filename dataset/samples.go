@@ -133,7 +133,7 @@ func (p *sampleReader) namedPairs() (edges []int32) {
 	if p.List = l.problems; len(p.List) > 0 {
 		return nil
 	}
-	t := formats.ReadTable(p.edges, data, formats.IsEdgeList(p.edges))
+	t := formats.ReadTable(p.edges, data, false)
 	g := &tableGraph{nodes: &formats.Table{Problems: option.Problems{File: p.File}}, edges: t, byName: map[string]int32{}}
 	for s := range p.columns {
 		g.byName[strconv.Itoa(s)] = int32(s)
