@@ -183,18 +183,6 @@ func (l *loader) namedStates(a int) (names []string, where string) {
 	return l.manifest.node(a).States, option.Literal(l.manifestPath)
 }
 
-// featureNames names dim features and the bias, if there is one.
-func (l *loader) featureNames(dim int, bias bool) []string {
-	names := l.manifest.NodeFeatures
-	if names == nil {
-		names = crf.NumberedStates(dim)
-	}
-	if bias {
-		names = append(names[:dim:dim], biasName)
-	}
-	return names
-}
-
 // completeSchema puts what the manifest forbids into a schema made for training data, and
 // says which edges have no direction.
 func (l *loader) completeSchema() {

@@ -1,9 +1,6 @@
 package dataset
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"slices"
 
 	"github.com/blockbp/blockbp/crf"
@@ -105,7 +102,7 @@ func (s *Set) KeepEdges(kept []int32) (*Set, error) {
 // structureOf hashes what the weights of an untied model belong to. Which end of a symmetric
 // edge comes first is no part of it.
 func structureOf(in *npzInstance, s *crf.Schema) string {
-	hash, cards := sha256.New(), make([]int32, in.nodes.count)
+	cards := make([]int32, in.nodes.count)
 	for n := range cards {
 		cards[n] = int32(s.NodeStates(in.nodes.typeOf(n)))
 	}
@@ -118,9 +115,5 @@ func structureOf(in *npzInstance, s *crf.Schema) string {
 			}
 		}
 	}
-	for _, ints := range [][]int32{{int32(in.nodes.count)}, cards, u, v} {
-		data, _ := binary.Append(nil, binary.LittleEndian, ints) // integers cannot fail
-		hash.Write(data)
-	}
-	return hex.EncodeToString(hash.Sum(nil))
+	return hashOf([]int32{int32(in.nodes.count)}, cards, u, v)
 }
