@@ -2,8 +2,8 @@ package dataset
 
 import "strconv"
 
-// count is how many things there are that are numbered from 0, of which these numbers occur. A number in a file, such as
-// a bin, can ask for any amount of memory: a model has a weight for every pair of states and every feature. What is
+// count is how many there are of what is numbered from 0, of which these numbers occur. A number in a file, such as a
+// bin, can ask for any amount of memory: a model has a weight for every pair of states and every feature. What is
 // numbered without large gaps has no number of 1024 or more that is four times the next smaller one, but by a mistake,
 // which dataset.json can say is none.
 func (l *loader) count(seen labelCounts, file, place, field string) int {

@@ -50,7 +50,7 @@ func SetOf[X comparable](list []X) map[X]bool {
 	return set
 }
 
-// InOrder returns texts in the order in which people look for them: numbers by their size, before others by the alphabet.
+// InOrder returns texts in the order in which people look for them: numbers by size, before others by the alphabet.
 func InOrder(texts []string) []string {
 	key := func(text string) float64 {
 		if x, err := ParseDecimal(text); err == nil {
