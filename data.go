@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/job"
+	"github.com/blockbp/blockbp/internal/numeric"
 )
 
 // Data are networks with features and, for training and evaluation, labels. They may be used from several goroutines.
@@ -169,32 +171,13 @@ func (d *Data) load(ctx context.Context, m *job.Model, labels bool) (*dataset.Se
 
 // states are the names that occur among labels: numbers by their size, before others.
 func (d *Data) states() []string {
-	seen := map[string]bool{"": true}
-	var states []string
-	for _, g := range d.graphs {
-		for _, name := range g.Labels {
-			if !seen[name] {
-				seen[name] = true
-				states = append(states, name)
-			}
-		}
+	var labels []string
+	for i := range d.graphs {
+		labels = append(labels, d.graphs[i].Labels...)
 	}
-	slices.SortFunc(states, func(a, b string) int {
-		x, errX := strconv.ParseFloat(a, 64)
-		y, errY := strconv.ParseFloat(b, 64)
-		if errX == nil && errY == nil && x != y {
-			return cmp.Compare(x, y)
-		}
-		return cmp.Or(cmp.Compare(boolToInt(errX != nil), boolToInt(errY != nil)), cmp.Compare(a, b))
-	})
-	return states
-}
-
-func boolToInt(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
+	seen := numeric.SetOf(labels)
+	delete(seen, "")
+	return numeric.InOrder(slices.Collect(maps.Keys(seen)))
 }
 
 // arrays returns the graph as the arrays of an instance.

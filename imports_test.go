@@ -23,7 +23,7 @@ const module = "github.com/blockbp/blockbp"
 // here first; ARCHITECTURE.md gives the reasons.
 var mayImport = map[string][]string{
 	// The door, and what is behind it.
-	".": {"internal/option", "crf", "dataset", "infer", "learn", "internal/job", "internal/report"},
+	".": {"internal/option", "crf", "dataset", "infer", "learn", "internal/job", "internal/numeric", "internal/report"},
 
 	"graph":    {},
 	"mrf":      {"graph"},

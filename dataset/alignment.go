@@ -56,14 +56,14 @@ func (p *sampleReader) readAlignment(data []byte) {
 	}
 	p.columns, p.states = make([]sampleColumn, len(rows[0])), [][]string{strings.Split(alphabet, "")}
 	if others > 0 {
-		p.note("%d letters are none of %s, and count as gaps", others, alphabet)
+		p.warn("%d letters are none of %s, and count as gaps", others, alphabet)
 	}
 	p.weighSequences(rows)
 }
 
 // weighSequences counts a sequence as one of so many that are as much alike as an identity says.
 func (p *sampleReader) weighSequences(rows []string) {
-	asked, identity := p.l.o.SampleWeights, defaultIdentity
+	asked, identity := p.o.SampleWeights, defaultIdentity
 	if asked == noWeights {
 		return
 	}
@@ -82,7 +82,7 @@ func (p *sampleReader) weighSequences(rows []string) {
 		}
 	}
 	p.weights = make([]float64, len(rows))
-	done := p.l.each(len(rows), func(i int) {
+	done := p.each(len(rows), func(i int) {
 		alike := 0
 		for _, other := range words {
 			if same := equalBytes(words[i], other) - (8*len(other) - sites); float64(same) >= identity*float64(sites) {
@@ -92,7 +92,7 @@ func (p *sampleReader) weighSequences(rows []string) {
 		p.weights[i] = 1 / float64(alike)
 	})
 	if done {
-		p.note("sequences weigh 1 over the number of those that are the same at %g %% of the sites or more: %d weigh as "+
+		p.warn("sequences weigh 1 over the number of those that are the same at %g %% of the sites or more: %d weigh as "+
 			"much as %.1f; {sample-weights!--sample-weights} sets that", 100*identity, len(rows), sum(p.weights))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,18 +22,8 @@ type listEntry struct {
 	line int // from 1
 }
 
-// readList reads a list file: one path or id per line; blank lines and lines that begin with # do not count.
-func readList(path string, allowed int64) ([]listEntry, Source, []error) {
-	data, source, err := readSource(path, "a list with one name per line", fileio.Text, allowed)
-	if err != nil {
-		return nil, Source{}, []error{err}
-	}
-	entries, list := parseList(path, data)
-	return entries, source, list
-}
-
+// parseList reads a list file: one path or id per line; blank lines and lines that begin with # do not count.
 func parseList(path string, data []byte) ([]listEntry, []error) {
-	data = fileio.Lines(data)
 	if err := formats.NotText(path, data); err != nil {
 		return nil, []error{err}
 	}
@@ -59,15 +50,17 @@ type Source struct {
 	Bytes  int64  `json:"bytes"`
 }
 
-// readSource reads a whole file, of at most so many bytes, and within what is allowed of memory, as Options.Memory.
-func readSource(path, wanted string, most, allowed int64) ([]byte, Source, error) {
-	data, err := fileio.ReadIf(path, wanted, most, func(size int64) error {
-		return memory.Check("the file "+path, float64(size), allowed)
+// source reads a whole text, which then is among the sources; nil: it cannot be read.
+func (l *loader) source(path, wanted string) []byte {
+	data, err := fileio.ReadIf(path, wanted, math.MaxInt64, func(size int64) error {
+		return memory.Check("the file "+path, float64(size), l.o.Memory)
 	})
 	if err != nil {
-		return nil, Source{}, err
+		l.fail(err)
+		return nil
 	}
-	return data, sourceOf(path, data), nil
+	l.set.Sources = append(l.set.Sources, sourceOf(path, data))
+	return fileio.Lines(data)
 }
 
 func sourceOf(path string, data []byte) Source {

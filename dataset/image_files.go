@@ -131,8 +131,11 @@ func (l *imageLoader) chosen(folder string) (pictures []string) {
 			"there are no pictures (%s)", strings.Join(formats.PictureSuffixes, ", "))
 	} else if l.o.List != "" {
 		p.File = formats.ListPath(folder, l.o.List)
-		named, source, wrong := readList(p.File, l.o.Memory)
-		entries, p.List, l.set.Sources = named, wrong, append(l.set.Sources, source)
+		data := l.source(p.File, "a list with one name per line")
+		if data == nil {
+			return nil
+		}
+		entries, p.List = parseList(p.File, data)
 	}
 	first := map[string]int{} // line of a picture
 	for _, e := range entries {

@@ -152,10 +152,16 @@ func (l *imageLoader) chooseEdges() {
 		l.chooseBins()
 		names := r.imageEdges()
 		l.set.Schema = crf.Homogeneous(r.States, l.images[0].pixels.Dim(), len(names))
-		if r.Colours && l.manifest.NodeFeatures == nil {
-			l.manifest.NodeFeatures = []string{"red", "green", "blue"}
+		nodes := slices.Clone(l.manifest.NodeFeatures)
+		if nodes == nil && r.Colours {
+			nodes = []string{"red", "green", "blue"}
+		} else if nodes == nil {
+			nodes = crf.NumberedStates(r.FeatureDim)
 		}
-		l.set.Schema.NodeTypes[0].FeatureNames = l.featureNames(r.FeatureDim, r.Bias)
+		if r.Bias {
+			nodes = append(nodes, biasName)
+		}
+		l.set.Schema.NodeTypes[0].FeatureNames = nodes
 		l.set.Schema.EdgeTypes[0].FeatureNames = names
 		// Above and below, right and left are not the same in photographs.
 		l.directed = r.Edges != nil // which superpixels have not

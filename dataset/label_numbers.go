@@ -34,7 +34,7 @@ type numbered struct {
 	hides  string                                     // a label: -1, or 255 in a picture, where it says nothing of spins
 }
 
-// labelCounts says how often each label occurs, where labels are numbers.
+// labelCounts says how often each label occurs, where labels are numbers, or each of other numbers.
 type labelCounts map[int32]int
 
 // largest is -1 where all labels are hidden.

@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"cmp"
 	"math"
 	"regexp"
 	"slices"
@@ -89,19 +88,6 @@ func (t *distinct) at(i int, remedy, format string, arguments ...any) *option.Er
 	return option.At(t.first[i].File, t.first[i].Line, "", remedy, format, arguments...)
 }
 
-// inOrder returns the labels: numbers by their size, before others by the alphabet.
-func (t *labelTexts) inOrder() []string {
-	key := func(text string) float64 {
-		if x, err := numeric.ParseDecimal(text); err == nil {
-			return x
-		}
-		return math.Inf(1)
-	}
-	return slices.SortedFunc(slices.Values(t.texts), func(a, b string) int {
-		return cmp.Or(cmp.Compare(key(a), key(b)), strings.Compare(a, b))
-	})
-}
-
 // namesOfStates are the names of states of labels that are texts, as the model, the options or dataset.json have them;
 // nil: none has.
 func (l *loader) namesOfStates() []string {
@@ -117,7 +103,7 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 	if names := l.namesOfStates(); len(names) > 0 {
 		return names
 	}
-	states := t.inOrder()
+	states := numeric.InOrder(t.texts)
 	if l.manifest.HiddenLabels {
 		states = slices.DeleteFunc(states, func(s string) bool { return s == hiddenNumber })
 	} else if minus, ok := t.number[hiddenNumber]; ok {

@@ -5,13 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
+	"os"
 	"path/filepath"
 	"runtime"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/parallel"
@@ -95,17 +94,6 @@ func (l *loader) result() (*Set, []error) {
 	return l.set, nil
 }
 
-// source reads a whole text, which then is among the sources; nil: it cannot be read.
-func (l *loader) source(path string) []byte {
-	data, source, err := readSource(path, "a table", math.MaxInt64, l.o.Memory)
-	if err != nil {
-		l.fail(err)
-		return nil
-	}
-	l.set.Sources = append(l.set.Sources, source)
-	return fileio.Lines(data)
-}
-
 // readManifest reads the dataset.json of a folder, if there is one; where several folders have one, they must be the
 // same. plain data have neither types nor edge features to be described.
 func (l *loader) readManifest(folder string, plain bool) {
@@ -114,27 +102,27 @@ func (l *loader) readManifest(folder string, plain bool) {
 	}
 	l.described[folder] = true
 	path := filepath.Join(folder, ManifestName)
-	data, source, err := readSource(path, "a description of data in JSON", fileio.Text, l.o.Memory)
-	if errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return
 	}
-	var m Manifest
-	if err == nil {
-		m, err = parseManifest(path, fileio.Lines(data))
+	data := l.source(path, "a description of data in JSON")
+	if data == nil {
+		return
 	}
+	m, err := parseManifest(path, data)
 	if err != nil {
 		l.fail(err)
 		return
 	}
-	if l.manifestSum != "" && l.manifestSum != source.SHA256 {
+	sum := l.set.Sources[len(l.set.Sources)-1].SHA256
+	if l.manifestSum != "" && l.manifestSum != sum {
 		l.failAt(path, "", "read data of one kind at a time, or make the two the same", "it differs from %s", l.manifestPath)
 		return
 	}
 	if field := m.ofTypes(); plain && field != "" {
 		l.failAt(path, field, "remove it", "it applies to npz data only")
 	}
-	l.manifest, l.manifestPath, l.manifestSum = m, path, source.SHA256
-	l.set.Sources = append(l.set.Sources, source)
+	l.manifest, l.manifestPath, l.manifestSum = m, path, sum
 }
 
 // adoptModel takes schema and recipe from the model and compares what is forbidden with dataset.json.
@@ -193,18 +181,6 @@ func (l *loader) namedStates(a int) (names []string, where string) {
 		return l.o.States, "{states}"
 	}
 	return l.manifest.node(a).States, option.Literal(l.manifestPath)
-}
-
-// featureNames names dim features and the bias, if there is one.
-func (l *loader) featureNames(dim int, bias bool) []string {
-	names := l.manifest.NodeFeatures
-	if names == nil {
-		names = crf.NumberedStates(dim)
-	}
-	if bias {
-		names = append(names[:dim:dim], biasName)
-	}
-	return names
 }
 
 // completeSchema puts what the manifest forbids into a schema made for training data, and

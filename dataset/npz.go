@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/npy"
@@ -80,17 +81,8 @@ func features(name, shape string) npy.Rule {
 		Beyond: "leave no NaN, and rescale what is larger, for example to a standard deviation of 1"}
 }
 
-// npzContents are the arrays of one instance file as they were read.
-type npzContents struct {
-	name     string // of the instance; "": it is called as its file
-	rules    npy.Rules
-	arrays   map[string]npy.Values
-	ofFolder int      // nodes of an instance that was cut out of an array folder; else 0
-	samples  *samples // of a table or an alignment; nil: of arrays
-}
-
 // openNPZ reads a file of arrays.
-func (l *npzLoader) openNPZ(r *opened, path string) []*npzContents {
+func (l *npzLoader) openNPZ(r *opened, path string) []*npzInstance {
 	rules, hash := instanceArrays, sha256.New()
 	if l.o.Statistics {
 		rules = statisticsArrays
@@ -101,28 +93,28 @@ func (l *npzLoader) openNPZ(r *opened, path string) []*npzContents {
 		size, err = io.Copy(hash, file)
 	}
 	if err != nil {
-		r.list = []error{err}
+		r.fail(err)
 		return nil
 	}
-	r.sources = []Source{{Path: path, SHA256: fmt.Sprintf("%x", hash.Sum(nil)), Bytes: size}}
-	contents, list := readArchive(path, file, size, rules, l.budget)
-	if r.list = list; contents == nil {
+	r.set.Sources = []Source{{Path: path, SHA256: fmt.Sprintf("%x", hash.Sum(nil)), Bytes: size}}
+	in, list := readArchive(path, file, size, rules, l.budget)
+	if r.fail(list...); in == nil {
 		return nil
 	}
-	return []*npzContents{contents}
+	return []*npzInstance{in}
 }
 
 // readArchive reads all arrays that belong into a kind of file, and reports everything that keeps one from being read;
 // nil: what the others look like without one that cannot be read is no problem of theirs.
 func readArchive(
 	path string, r io.ReaderAt, size int64, rules npy.Rules, budget *memory.Budget,
-) (*npzContents, []error) {
+) (*npzInstance, []error) {
 	p := &option.Problems{File: path}
 	set := &npy.Set{Rules: rules, Arrays: map[string]npy.Values{}, Fail: p.Located}
 	if err := set.ReadArchive(r, size, budget); err != nil {
 		p.Add(0, "", "write it with numpy.savez or numpy.savez_compressed", "%v", err)
 	} else if !set.Partial {
-		return &npzContents{rules: rules, arrays: set.Arrays}, p.Errors()
+		return &npzInstance{rules: rules, arrays: set.Arrays}, p.Errors()
 	}
 	return nil, p.Errors()
 }
@@ -135,25 +127,25 @@ func isArrayFolder(path string) bool {
 
 // openArrayFolder reads the arrays of a folder, and cuts them into those of its instances, which lie in files that are
 // mapped; the set closes all of them.
-func (l *npzLoader) openArrayFolder(r *opened, folder string) (parts []*npzContents) {
+func (l *npzLoader) openArrayFolder(r *opened, folder string) (parts []*npzInstance) {
 	p := &option.Problems{File: folder}
 	set := &npy.Set{Rules: severalArrays, Arrays: map[string]npy.Values{}, Fail: p.Located}
 	files, err := set.ReadFolder(folder, l.budget)
 	for _, f := range files {
-		r.files, r.sources = append(r.files, f.Mapping), append(r.sources, sourceOf(f.Path, f.Bytes()))
+		r.set.files, r.set.Sources = append(r.set.files, f.Mapping), append(r.set.Sources, sourceOf(f.Path, f.Bytes()))
 	}
 	if p.Keep(err); len(p.List) == 0 {
 		parts = cutInstances(set.Arrays, p)
 	}
-	r.list = p.Errors()
+	r.fail(p.Errors()...)
 	return parts
 }
 
 // cutInstances cuts arrays into those of the instances, as sizes says.
-func cutInstances(arrays map[string]npy.Values, p *option.Problems) (list []*npzContents) {
+func cutInstances(arrays map[string]npy.Values, p *option.Problems) (list []*npzInstance) {
 	sizes, several := arrays[sizesArray]
 	if !several {
-		return []*npzContents{{rules: instanceArrays, arrays: arrays}}
+		return []*npzInstance{{rules: instanceArrays, arrays: arrays}}
 	}
 	total := map[string]int{"instances": len(sizes.Ints) / 2}
 	for i, n := range sizes.Ints {
@@ -179,7 +171,7 @@ func cutInstances(arrays map[string]npy.Values, p *option.Problems) (list []*npz
 	for i := range total["instances"] {
 		n := int(sizes.Ints[2*i])
 		next := map[string]int{"n": at["n"] + n, "m": at["m"] + int(sizes.Ints[2*i+1]), "instances": i + 1}
-		list = append(list, &npzContents{name: strconv.Itoa(i), rules: instanceArrays,
+		list = append(list, &npzInstance{spec: crf.InstanceSpec{Name: strconv.Itoa(i)}, rules: instanceArrays,
 			arrays: severalArrays.Cut(arrays, at, next), ofFolder: n})
 		at = next
 	}

@@ -13,10 +13,15 @@ import (
 	"github.com/blockbp/blockbp/internal/option"
 )
 
-// npzInstance is one instance file after the checks that need no other file.
+// npzInstance is one instance file: its arrays as they were read, and what they are after the checks that need no other
+// file.
 type npzInstance struct {
 	option.Problems
-	*npzContents
+	rules    npy.Rules
+	arrays   map[string]npy.Values
+	ofFolder int      // nodes of an instance that was cut out of an array folder; else 0
+	samples  *samples // of a table or an alignment; nil: of arrays
+
 	spec         crf.InstanceSpec // without types and features; labels are views of one array
 	nodes, edges elements
 	states       npy.Values // one for all nodes, or [nodes]; without a shape where not given
@@ -63,16 +68,15 @@ func (e *elements) counts(n int) []int {
 	return counts
 }
 
-// newNPZInstance checks that the arrays of one file fit together.
-func newNPZInstance(path string, c *npzContents, graphs *graphCache) (*npzInstance, []error) {
-	in := &npzInstance{Problems: option.Problems{File: path}, npzContents: c}
-	in.spec.Name = cmp.Or(c.name, strings.TrimSuffix(filepath.Base(path), ".npz"))
+// check checks that the arrays of the file fit together. Instances without a name are called as it is.
+func (in *npzInstance) check(path string, graphs *graphCache) []error {
+	in.File, in.spec.Name = path, cmp.Or(in.spec.Name, strings.TrimSuffix(filepath.Base(path), ".npz"))
 	for _, step := range []func(){in.fill, func() { in.buildGraph(graphs) }, in.readMeans} {
 		if step(); len(in.List) > 0 {
-			return nil, in.Errors()
+			break
 		}
 	}
-	return in, nil
+	return in.Errors()
 }
 
 // ofNodes are the arrays that tell how many nodes there are.
@@ -106,8 +110,8 @@ func latticeEdges(rows, cols int, periodic bool) ([]int32, error) {
 }
 
 // has reports whether there is an array.
-func (c *npzContents) has(name string) bool {
-	_, ok := c.arrays[name]
+func (in *npzInstance) has(name string) bool {
+	_, ok := in.arrays[name]
 	return ok
 }
 

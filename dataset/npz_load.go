@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/parallel"
@@ -67,7 +66,7 @@ func (l *npzLoader) finish() (*Set, []error) {
 // npzFile is a file or an array folder, and what reads it.
 type npzFile struct {
 	path string
-	read func(r *opened, path string) []*npzContents
+	read func(r *opened, path string) []*npzInstance
 }
 
 // expand lists the instance files behind the paths and reads the manifests of their folders.
@@ -87,7 +86,7 @@ func (l *npzLoader) expand(paths []string) (files []npzFile) {
 		folder, found, read := filepath.Dir(path), []string{path}, l.openNPZ
 		switch {
 		case l.o.readsSamples() && formats.IsSamples(path):
-			read = l.openSamples
+			l.hiddenBy, read = missingCells, l.openSamples
 		case l.o.Recipe == nil && l.o.ofSamples() != "":
 			l.fail(l.o.notOfArrays(path))
 		case isArrayFolder(path):
@@ -110,42 +109,49 @@ func (l *npzLoader) expand(paths []string) (files []npzFile) {
 	return files
 }
 
-// opened is what an instance file or an array folder has.
+// opened is what an instance file or an array folder has: the set of its loader has sources, files and warnings.
 type opened struct {
+	loader
 	instances []*npzInstance
-	files     []*fileio.Mapping // that arrays lie in
-	sources   []Source
-	notes     []string
-	list      []error
+}
+
+// opening is what a file is read into; others are read at the same time.
+func (l *loader) opening() *opened {
+	r := &opened{loader: *l}
+	r.set, r.problems = &Set{}, nil
+	return r
 }
 
 // readFiles reads and checks every file, and array folder, by itself.
 func (l *npzLoader) readFiles(files []npzFile) {
 	var graphs graphCache
 	l.budget = memory.NewBudget(l.o.Memory)
-	results := make([]opened, len(files))
-	if !l.each(len(files), func(i int) { l.open(&results[i], files[i], &graphs) }) {
+	results := make([]*opened, len(files))
+	if !l.each(len(files), func(i int) {
+		results[i] = l.opening()
+		l.open(results[i], files[i], &graphs)
+	}) {
 		return
 	}
 	for _, r := range results {
-		l.set.files, l.set.Sources = append(l.set.files, r.files...), append(l.set.Sources, r.sources...)
-		l.problems, l.instances = append(l.problems, r.list...), append(l.instances, r.instances...)
-		l.set.Warnings = append(l.set.Warnings, r.notes...)
+		l.set.files, l.set.Sources = append(l.set.files, r.set.files...), append(l.set.Sources, r.set.Sources...)
+		l.problems, l.instances = append(l.problems, r.problems...), append(l.instances, r.instances...)
+		l.set.Warnings = append(l.set.Warnings, r.set.Warnings...)
 	}
 }
 
 // open reads an instance file, or the instances of an array folder, and checks each by itself.
 func (l *npzLoader) open(r *opened, file npzFile, graphs *graphCache) {
-	for i, c := range file.read(r, file.path) {
+	for i, in := range file.read(r, file.path) {
 		if parallel.Ended(l.ctx) != nil {
 			return
 		}
 		of := file.path
-		if c.ofFolder > 0 { // it is one of several
+		if in.ofFolder > 0 { // it is one of several
 			of = fmt.Sprintf("%s[%d]", of, i)
 		}
-		in, problems := newNPZInstance(of, c, graphs)
-		if r.list = append(r.list, problems...); in != nil {
+		problems := in.check(of, graphs)
+		if r.fail(problems...); len(problems) == 0 {
 			r.instances = append(r.instances, in)
 		}
 	}

@@ -325,14 +325,14 @@ func (l *npzLoader) features(in *npzInstance, e *elements, form string, types, d
 
 // countBins returns the number of bins in the training data: as dataset.json says, or one more than the largest bin.
 func (l *npzLoader) countBins() int {
-	var largest top
+	seen := labelCounts{}
 	for _, in := range l.instances {
 		for _, bin := range in.edges.features.Ints {
-			largest.see(bin)
+			seen[bin]++
 		}
 	}
 	if l.manifest.EdgeBins > 0 {
 		return l.manifest.EdgeBins
 	}
-	return l.count(&largest, l.instances[0].File, edgeBinsArray, edgeBinsArray)
+	return l.count(seen, l.instances[0].File, edgeBinsArray, edgeBinsArray)
 }

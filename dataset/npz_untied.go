@@ -1,13 +1,11 @@
 package dataset
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"slices"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/formats"
 )
 
 // untie leaves out types of edges, which are those of their ends, of networks whose nodes and edges all have weights of
@@ -53,7 +51,9 @@ func (l *npzLoader) keepEdges(in *npzInstance) {
 	if n := len(kept); n > 0 && int(kept[n-1]) >= in.edges.count {
 		l.at(in, edgesArray, "", "there are %d edges, and the model keeps edges up to %d", in.edges.count, kept[n-1])
 	} else if n > 0 {
-		in.spec.Graph, in.edges.count = l.fewer.some(in.spec.Graph, kept), n
+		if in.spec.Graph, in.edges.count = l.fewer.some(in.spec.Graph, kept), n; in.statistics != nil {
+			in.statistics.edges = formats.Take(in.statistics.edges, kept)
+		}
 	}
 }
 
@@ -102,7 +102,7 @@ func (s *Set) KeepEdges(kept []int32) (*Set, error) {
 // structureOf hashes what the weights of an untied model belong to. Which end of a symmetric
 // edge comes first is no part of it.
 func structureOf(in *npzInstance, s *crf.Schema) string {
-	hash, cards := sha256.New(), make([]int32, in.nodes.count)
+	cards := make([]int32, in.nodes.count)
 	for n := range cards {
 		cards[n] = int32(s.NodeStates(in.nodes.typeOf(n)))
 	}
@@ -115,9 +115,5 @@ func structureOf(in *npzInstance, s *crf.Schema) string {
 			}
 		}
 	}
-	for _, ints := range [][]int32{{int32(in.nodes.count)}, cards, u, v} {
-		data, _ := binary.Append(nil, binary.LittleEndian, ints) // integers cannot fail
-		hash.Write(data)
-	}
-	return hex.EncodeToString(hash.Sum(nil))
+	return hashOf([]int32{int32(in.nodes.count)}, cards, u, v)
 }

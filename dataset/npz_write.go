@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/npy"
-	"github.com/blockbp/blockbp/internal/option"
 )
 
 // Arrays are the arrays of an instance, for an instance file or as they are. Only
@@ -62,21 +62,22 @@ func FromArrays(m Manifest, o Options, instances ...*Arrays) (*Set, error) {
 // WriteFile writes an instance file that Open and numpy.load read, whole or not at all. The same arrays give the same
 // bytes. Arrays that do not fit together are reported as *Error, as reading the file would.
 func (a *Arrays) WriteFile(path string) error {
-	var r opened
-	contents := a.open(&r, path)
-	for _, c := range contents {
-		_, r.list = newNPZInstance(path, c, &graphCache{})
+	l := newLoader(context.Background(), &Options{})
+	r := l.opening()
+	list := a.open(r, path)
+	for _, in := range list {
+		r.problems = in.check(path, &graphCache{})
 	}
-	if _, list := told(nil, r.list); len(list) > 0 {
-		return firstOf(list)
+	if _, problems := told(nil, r.problems); len(problems) > 0 {
+		return firstOf(problems)
 	}
-	return npy.WriteArchive(path, contents[0].written()...)
+	return npy.WriteArchive(path, list[0].written()...)
 }
 
 // written are the arrays on their way into a file.
-func (c *npzContents) written() (arrays []npy.Array) {
-	for _, rule := range c.rules {
-		if x, ok := c.arrays[rule.Name]; ok && rule.Float {
+func (in *npzInstance) written() (arrays []npy.Array) {
+	for _, rule := range in.rules {
+		if x, ok := in.arrays[rule.Name]; ok && rule.Float {
 			arrays = append(arrays, npy.ArrayOf(rule.Name, x.Double, x.Shape...))
 		} else if ok {
 			arrays = append(arrays, npy.ArrayOf(rule.Name, x.Ints, x.Shape...))
@@ -86,11 +87,11 @@ func (c *npzContents) written() (arrays []npy.Array) {
 }
 
 // open gives the arrays as reading the file does.
-func (a *Arrays) open(r *opened, path string) []*npzContents {
-	c := &npzContents{name: path, rules: instanceArrays, arrays: map[string]npy.Values{}}
+func (a *Arrays) open(r *opened, path string) []*npzInstance {
+	in := &npzInstance{spec: crf.InstanceSpec{Name: path}, rules: instanceArrays, arrays: map[string]npy.Values{}}
 	add := func(name string, data []int32, shape ...int) {
 		if data != nil {
-			c.arrays[name] = npy.Values{Shape: shape, Ints: data}
+			in.arrays[name] = npy.Values{Shape: shape, Ints: data}
 		}
 	}
 	ends := []int32{}
@@ -112,12 +113,12 @@ func (a *Arrays) open(r *opened, path string) []*npzContents {
 		add(gridShapeArray, []int32{int32(a.GridShape[0]), int32(a.GridShape[1])}, 2)
 	}
 	if a.Weight != 0 {
-		c.arrays[weightArray] = npy.Values{Double: []float64{a.Weight}}
+		in.arrays[weightArray] = npy.Values{Double: []float64{a.Weight}}
 	}
 	for i, sample := range a.Labels {
 		if n := len(a.Labels[0]); len(sample) != n {
-			r.list = append(r.list, option.At(path, 0, fmt.Sprintf("%s[%d]", labelsArray, i), "",
-				"it has %d entries, the first sample has %d", len(sample), n))
+			r.failAt(path, fmt.Sprintf("%s[%d]", labelsArray, i), "", "it has %d entries, the first sample has %d",
+				len(sample), n)
 		}
 	}
 	if n := len(a.Labels); n > 0 { // one sample alone has one axis
@@ -126,14 +127,13 @@ func (a *Arrays) open(r *opened, path string) []*npzContents {
 	for i, m := range []*Matrix{a.NodeFeatures, a.EdgeFeatures} {
 		name := []string{nodeFeaturesArray, edgeFeaturesArray}[i]
 		if m != nil && (m.Columns < 1 || len(m.Data)%m.Columns != 0) {
-			r.list = append(r.list, option.At(path, 0, name, "", "%d values do not divide into rows of %d", len(m.Data),
-				m.Columns))
+			r.failAt(path, name, "", "%d values do not divide into rows of %d", len(m.Data), m.Columns)
 		} else if m != nil {
-			c.arrays[name] = npy.Values{Shape: []int{len(m.Data) / m.Columns, m.Columns}, Double: m.Data}
+			in.arrays[name] = npy.Values{Shape: []int{len(m.Data) / m.Columns, m.Columns}, Double: m.Data}
 		}
 	}
-	if len(r.list) > 0 {
+	if len(r.problems) > 0 {
 		return nil
 	}
-	return []*npzContents{c}
+	return []*npzInstance{in}
 }

@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/numeric"
@@ -38,11 +36,10 @@ type samples struct {
 func (o *Options) readsSamples() bool { return o.Untied || o.Recipe != nil && o.Recipe.Untied }
 
 // openSamples reads a file of samples, and the table of their edges, if there is one.
-func (l *npzLoader) openSamples(r *opened, path string) []*npzContents {
-	l.hiddenBy = missingCells
-	p := &sampleReader{Problems: option.Problems{File: path}, l: l, r: r}
-	data, edges := p.read(path, "samples"), []int32(nil)
-	switch {
+func (l *npzLoader) openSamples(r *opened, path string) []*npzInstance {
+	p := &sampleReader{Problems: option.Problems{File: path}, opened: r, edges: l.pairs}
+	data, edges := r.source(path, "samples"), []int32(nil)
+	switch p.List = r.problems; {
 	case len(p.List) > 0:
 	case formats.Look(path).IsAlignment():
 		p.readAlignment(data)
@@ -53,8 +50,8 @@ func (l *npzLoader) openSamples(r *opened, path string) []*npzContents {
 	case len(p.List) > 0:
 	case l.o.Lattice != "":
 		edges = p.lattice(l.o.Lattice)
-	case l.pairs != "":
-		edges = p.namedPairs(l.pairs)
+	case p.edges != "":
+		edges = p.namedPairs()
 	case l.o.Recipe != nil && l.o.Recipe.Pairs != nil:
 		edges = slices.Clone(l.o.Recipe.Pairs)
 	default:
@@ -63,7 +60,7 @@ func (l *npzLoader) openSamples(r *opened, path string) []*npzContents {
 	if l.o.Lattice+l.pairs != "" {
 		p.pairs = edges
 	}
-	if r.list = append(r.list, p.Errors()...); len(r.list) > 0 {
+	if r.problems = p.Errors(); len(r.problems) > 0 {
 		return nil
 	}
 	for e := 0; e < len(edges); e += 2 { // the end of the smaller type comes first, and of one type the smaller
@@ -75,41 +72,29 @@ func (l *npzLoader) openSamples(r *opened, path string) []*npzContents {
 	for s, c := range p.columns {
 		types[s], states[s] = int32(c.Type), int32(len(p.states[c.Type]))
 	}
-	c := &npzContents{rules: instanceArrays, samples: &p.samples, arrays: map[string]npy.Values{
+	in := &npzInstance{rules: instanceArrays, samples: &p.samples, arrays: map[string]npy.Values{
 		edgesArray:  {Shape: []int{len(edges) / 2, 2}, Ints: edges},
 		labelsArray: {Shape: []int{len(p.labels) / len(states), len(states)}, Ints: p.labels},
 		statesArray: {Shape: []int{len(states)}, Ints: states}, nodeTypesArray: {Shape: []int{len(states)}, Ints: types},
 	}}
 	if p.weights != nil {
-		c.arrays[sampleWeights] = npy.Values{Shape: []int{len(p.weights)}, Double: p.weights}
+		in.arrays[sampleWeights] = npy.Values{Shape: []int{len(p.weights)}, Double: p.weights}
 	}
 	if p.aligned && !l.o.Tied { // states are those of sites: J(a, b) and J(b, a) differ
-		c.arrays[directedArray] = npy.Values{Ints: []int32{1}}
+		in.arrays[directedArray] = npy.Values{Ints: []int32{1}}
 	}
-	return []*npzContents{c}
+	return []*npzInstance{in}
 }
 
 // sampleReader reads a file of samples.
 type sampleReader struct {
 	option.Problems
 	samples
-	l       *npzLoader
-	r       *opened
+	*opened
+	edges   string    // their table; "": there is none
 	labels  []int32   // [samples][nodes]
 	weights []float64 // of samples; nil: 1
 	aligned bool      // they are an alignment
-}
-
-// read reads a whole text, which then is among the sources.
-func (p *sampleReader) read(path, what string) []byte {
-	data, source, err := readSource(path, what, math.MaxInt64, p.l.o.Memory)
-	p.Keep(err)
-	p.r.sources = append(p.r.sources, source)
-	return fileio.Lines(data)
-}
-
-func (p *sampleReader) note(format string, arguments ...any) {
-	p.r.notes = append(p.r.notes, fmt.Sprintf(format, option.Literals(format, arguments)...))
 }
 
 func (p *sampleReader) allPairs() (edges []int32) {
@@ -119,8 +104,8 @@ func (p *sampleReader) allPairs() (edges []int32) {
 			edges = append(edges, u, v)
 		}
 	}
-	if p.l.o.Recipe == nil { // of a model they are as they were
-		p.note("all %d pairs of %d nodes are edges; a table of edges beside the samples, such as edges.csv, names fewer",
+	if p.o.Recipe == nil { // of a model they are as they were
+		p.warn("all %d pairs of %d nodes are edges; a table of edges beside the samples, such as edges.csv, names fewer",
 			len(edges)/2, n)
 	}
 	return edges
@@ -132,7 +117,7 @@ func (p *sampleReader) lattice(asked string) (edges []int32) {
 	shape, borders, joined := strings.Cut(asked, ":")
 	fmt.Sscanf(shape, "%dx%d", &rows, &cols)
 	if rows < 1 || cols < 1 || rows > n || cols > n || rows*cols != n || shape != fmt.Sprintf("%dx%d", rows, cols) ||
-		p.l.pairs != "" || joined && (borders != "periodic" || min(rows, cols) < 3) {
+		p.edges != "" || joined && (borders != "periodic" || min(rows, cols) < 3) {
 		p.Keep(option.Wrong("Lattice", "%q: want ROWSxCOLS, or ROWSxCOLS:periodic with 3 of each or more, with a node for "+
 			"each of %d columns, and no table of edges", asked, n))
 		return nil
@@ -142,13 +127,13 @@ func (p *sampleReader) lattice(asked string) (edges []int32) {
 }
 
 // namedPairs are the edges that a table names, by names of columns or by numbers from 0, as in tables of a graph.
-func (p *sampleReader) namedPairs(path string) (edges []int32) {
-	data := p.read(path, "a table of edges")
-	if len(p.List) > 0 {
+func (p *sampleReader) namedPairs() (edges []int32) {
+	l := &tableLoader{loader: p.loader, rules: &sheetRecipe{}}
+	data := l.source(p.edges, "a table of edges")
+	if p.List = l.problems; len(p.List) > 0 {
 		return nil
 	}
-	t := formats.ReadTable(path, data, formats.IsEdgeList(path))
-	l := &tableLoader{loader: newLoader(p.l.ctx, p.l.o), rules: &sheetRecipe{}}
+	t := formats.ReadTable(p.edges, data, false)
 	g := &tableGraph{nodes: &formats.Table{Problems: option.Problems{File: p.File}}, edges: t, byName: map[string]int32{}}
 	for s := range p.columns {
 		g.byName[strconv.Itoa(s)] = int32(s)
@@ -166,7 +151,7 @@ func (p *sampleReader) namedPairs(path string) (edges []int32) {
 			edges = append(edges, rows.u[e], rows.v[e])
 		}
 	}
-	p.List, p.r.notes = slices.Concat(p.List, l.problems, t.Errors()), append(p.r.notes, l.set.Warnings...)
+	p.List = append(l.problems, t.Errors()...)
 	return edges
 }
 
@@ -185,7 +170,7 @@ func (p *sampleReader) readTable(data []byte) {
 	}
 	rows, columns, names := len(t.Rows), len(t.Rows[0]), make([]string, len(t.Rows[0]))
 	if empty := int(t.Lines[rows-1]-t.Lines[0]) + 1 - rows; empty > 0 {
-		p.note("%d empty rows are no samples, and left out", empty)
+		p.warn("%d empty rows are no samples, and left out", empty)
 	}
 	if !isSampleRow(t.Rows) {
 		p.Keep(t.TakeHeader())
@@ -211,17 +196,17 @@ func isSampleRow(rows [][]string) bool {
 
 // nodes are the columns that are nodes, of a model in its order, and that of weights, -1 if there is none.
 func (p *sampleReader) nodes(names []string) (kept []int, weights int) {
-	ignored, last, model := p.l.o.given(formats.RoleIgnore), names[len(names)-1], []sampleColumn(nil)
-	if r := p.l.o.Recipe; r != nil && len(r.Columns) > 0 && r.Columns[0].Name != "" && last != "" {
+	ignored, last, model := p.o.given(formats.RoleIgnore), names[len(names)-1], []sampleColumn(nil)
+	if r := p.o.Recipe; r != nil && len(r.Columns) > 0 && r.Columns[0].Name != "" && last != "" {
 		model = r.Columns
 	}
 	weights = -1
 	for i, name := range names {
 		switch {
-		case name != "" && name == p.l.o.SampleWeights:
+		case name != "" && name == p.o.SampleWeights:
 			weights = i
 		case slices.Contains(ignored, name) && name != "", i == 0 && name == "" && last != "":
-			p.note("column %d, %q, is left out", i+1, option.Short(name))
+			p.warn("column %d, %q, is left out", i+1, option.Short(name))
 		case model == nil:
 			kept = append(kept, i)
 		}
@@ -241,11 +226,11 @@ func (p *sampleReader) take(names []string, t *formats.Table) {
 	if len(p.List) > 0 {
 		return
 	}
-	model, texts := p.l.o.Recipe, make([]labelTexts, len(kept)) // of each column
-	p.labels = make([]int32, len(t.Rows)*len(kept))             // numbers of texts, for now
+	model, texts := p.o.Recipe, make([]labelTexts, len(kept)) // of each column
+	p.labels = make([]int32, len(t.Rows)*len(kept))           // numbers of texts, for now
 	for c, i := range kept {
 		p.columns = append(p.columns, sampleColumn{Name: names[i]})
-		texts[c].named = numeric.SetOf(p.l.o.States)
+		texts[c].named = numeric.SetOf(p.o.States)
 		for r, row := range t.Rows {
 			p.labels[r*len(kept)+c] = texts[c].see(p.File, int(t.Lines[r]), row[i])
 		}
@@ -262,7 +247,7 @@ func (p *sampleReader) take(names []string, t *formats.Table) {
 		return
 	default:
 		p.columns = model.Columns
-		for _, t := range p.l.o.Schema.NodeTypes {
+		for _, t := range p.o.Schema.NodeTypes {
 			p.states = append(p.states, t.States)
 		}
 	}
@@ -314,7 +299,7 @@ func (p *sampleReader) number(texts []labelTexts) {
 		of := make([]int32, len(texts[c].texts))
 		for x, text := range texts[c].texts {
 			of[x] = int32(slices.Index(states, text))
-			if of[x] < 0 && p.l.o.Recipe != nil && text != "0" && text != hiddenNumber {
+			if of[x] < 0 && p.o.Recipe != nil && text != "0" && text != hiddenNumber {
 				p.Keep(texts[c].at(x, option.DidYouMean(text, states), "column %d has %q, which is no state of the model", c+1,
 					option.Short(text)))
 			}
@@ -330,21 +315,21 @@ func (p *sampleReader) number(texts []labelTexts) {
 // statesOf names the states of a type: the values that occur. Of spins there are two; where -1, 0 and 1 occur, one of
 // them hides.
 func (p *sampleReader) statesOf(t *labelTexts, column func(i int) string) []string {
-	states := t.inOrder()
-	if slices.Equal(states, []string{hiddenNumber, "0", "1"}) && (p.l.o.Spins || p.l.manifest.HiddenLabels) {
+	states := numeric.InOrder(t.texts)
+	if slices.Equal(states, []string{hiddenNumber, "0", "1"}) && (p.o.Spins || p.manifest.HiddenLabels) {
 		hidden, of := hiddenNumber, func(text string) int { return t.count[t.number[text]] }
-		if p.l.spins(labelCounts{-1: of(hiddenNumber), 0: of("0"), 1: of("1")}) {
+		if p.spins(labelCounts{-1: of(hiddenNumber), 0: of("0"), 1: of("1")}) {
 			hidden = "0"
 		}
-		p.note(voteNote, hidden, of(hidden), t.total)
+		p.warn(voteNote, hidden, of(hidden), t.total)
 		states = slices.DeleteFunc(states, func(s string) bool { return s == hidden })
 	}
-	if named := p.l.o.States; len(named) > 0 && !slices.ContainsFunc(states, func(s string) bool {
+	if named := p.o.States; len(named) > 0 && !slices.ContainsFunc(states, func(s string) bool {
 		return !slices.Contains(named, s)
 	}) {
 		return named
 	}
-	t.noteDoubts(p.note)
+	t.noteDoubts(p.warn)
 	const leave = "leave it out by {columns!--columns} ignore=NAME, or if it counts rows use {sample-weights=NAME}"
 	switch n := len(states); {
 	case n == 1 && (states[0] == "0" || states[0] == "1"):
@@ -352,21 +337,21 @@ func (p *sampleReader) statesOf(t *labelTexts, column func(i int) string) []stri
 	case n == 1:
 		p.Keep(t.at(0, leave+", or name the states by {states}", "all values of %s are %q, which tells of one state only",
 			column(0), option.Short(states[0])))
-	case p.l.o.Spins && n > 2:
+	case p.o.Spins && n > 2:
 		p.Keep(t.at(2, "leave cells of no value empty, learn by {model!--model potts}, or "+leave, "spins have two "+
 			"states, and this is the third value of %s: %s", column(2), option.FirstFew(states)))
 	case t.tooMany():
 		p.Keep(t.at(0, leave, "%s has %d different values, such as %q, and states are wanted", column(len(t.texts)-1), n,
 			option.Short(states[0])))
 	case n > manyStates:
-		p.note("%s has %d different values, each a state; if it is none, as a day, "+leave, column(len(t.texts)-1), n)
+		p.warn("%s has %d different values, each a state; if it is none, as a day, "+leave, column(len(t.texts)-1), n)
 	}
 	return states
 }
 
 // weigh takes weights of samples from a column.
 func (p *sampleReader) weigh(t *formats.Table, column int) {
-	switch asked := p.l.o.SampleWeights; {
+	switch asked := p.o.SampleWeights; {
 	case asked == "" || asked == noWeights || len(p.List) > 0:
 		return
 	case column < 0:
@@ -382,7 +367,7 @@ func (p *sampleReader) weigh(t *formats.Table, column int) {
 		}
 		p.weights = append(p.weights, w)
 	}
-	p.note("samples weigh %.6g in all", sum(p.weights))
+	p.warn("samples weigh %.6g in all", sum(p.weights))
 }
 
 func sum(x []float64) (total float64) {

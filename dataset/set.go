@@ -1,8 +1,10 @@
 package dataset
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"io"
-	"slices"
 	"sync"
 
 	"github.com/blockbp/blockbp/crf"
@@ -80,33 +82,38 @@ func (s *ImageSource) pixels() float64 { return float64(s.Width) * float64(s.Hei
 // graphCache gives instances with the same edges the same *graph.Graph: topology is kept apart from numbers, once.
 type graphCache struct {
 	mutex  sync.Mutex
-	byHash map[uint64][]*graph.Graph
+	byHash map[string]*graph.Graph
 }
 
 // get returns the graph on n nodes whose edge e joins edges[2e] and edges[2e+1].
 func (c *graphCache) get(n int, edges []int32) (*graph.Graph, error) {
-	u, v := make([]int32, len(edges)/2), make([]int32, len(edges)/2)
-	hash := uint64(n)
-	for e := range u {
-		u[e], v[e] = edges[2*e], edges[2*e+1]
-		// Any mixing will do: equal hashes are compared in full.
-		hash = (hash ^ (uint64(uint32(u[e]))<<32 | uint64(uint32(v[e])))) * 0x9e3779b97f4a7c15
-		hash ^= hash >> 29
-	}
+	hash := hashOf([]int32{int32(n)}, edges)
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	for _, g := range c.byHash[hash] {
-		if gu, gv := g.Ends(); g.NumNodes() == n && slices.Equal(gu, u) && slices.Equal(gv, v) {
-			return g, nil
-		}
+	if g := c.byHash[hash]; g != nil {
+		return g, nil
+	}
+	u, v := make([]int32, len(edges)/2), make([]int32, len(edges)/2)
+	for e := range u {
+		u[e], v[e] = edges[2*e], edges[2*e+1]
 	}
 	g, err := graph.FromEdges(n, u, v)
 	if err != nil {
 		return nil, err
 	}
 	if c.byHash == nil {
-		c.byHash = map[uint64][]*graph.Graph{}
+		c.byHash = map[string]*graph.Graph{}
 	}
-	c.byHash[hash] = append(c.byHash[hash], g)
+	c.byHash[hash] = g
 	return g, nil
+}
+
+// hashOf is the SHA-256 of integers.
+func hashOf(lists ...[]int32) string {
+	hash := sha256.New()
+	for _, list := range lists {
+		data, _ := binary.Append(nil, binary.LittleEndian, list) // integers cannot fail
+		hash.Write(data)
+	}
+	return hex.EncodeToString(hash.Sum(nil))
 }

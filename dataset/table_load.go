@@ -63,7 +63,7 @@ func loadTables(ctx context.Context, paths []string, o *Options) (*Set, []error)
 	}
 	for _, pair := range pairs {
 		l.readManifest(filepath.Dir(pair.Nodes), true)
-		nodes, edges := l.source(pair.Nodes), l.source(pair.Edges)
+		nodes, edges := l.source(pair.Nodes, "a table"), l.source(pair.Edges, "a table")
 		l.run(func() { l.open(pair, nodes, edges) })
 	}
 	l.run(l.chooseColumns, l.readGraphs, l.observeSplit, l.chooseSchema)
@@ -96,12 +96,11 @@ func (l *tableLoader) readGraphs() {
 func (l *tableLoader) open(pair formats.TablePair, nodes, edges []byte) {
 	g := &tableGraph{name: pair.Name}
 	l.graphs = append(l.graphs, g)
-	if pair.Loose || !formats.IsPlain(pair.Nodes, nodes) {
-		g.nodes = formats.ReadTable(pair.Nodes, nodes, formats.IsEdgeList(pair.Nodes))
-		g.edges = formats.ReadTable(pair.Edges, edges, formats.IsEdgeList(pair.Edges))
+	plain := !pair.Loose && formats.IsPlain(pair.Nodes, nodes)
+	if g.edges = formats.ReadTable(pair.Edges, edges, plain); plain {
+		g.nodes, l.hiddenBy = formats.ReadPlain(pair.Nodes, nodes), hiddenNumber
 	} else {
-		g.nodes, g.edges = formats.ReadPlain(pair.Nodes, nodes), formats.ReadTable(pair.Edges, edges, true)
-		l.hiddenBy = hiddenNumber
+		g.nodes = formats.ReadTable(pair.Nodes, nodes, false)
 	}
 	if l.fail(slices.Concat(g.nodes.Errors(), g.edges.Errors())...); pair.Loose && len(l.problems) == 0 {
 		if !l.isOfEdges(g.edges) && (l.isOfEdges(g.nodes) || l.hasLabels(g.edges) && !l.hasLabels(g.nodes)) {
@@ -201,16 +200,16 @@ func (l *tableLoader) countIndices(file string, c *columnSurvey) int {
 	if names := l.manifest.NodeFeatures; names != nil {
 		return len(names)
 	}
-	var largest top
+	seen := labelCounts{}
 	for _, text := range c.texts {
 		for field := range strings.FieldsSeq(text) {
 			index, _, _ := strings.Cut(field, ":")
 			if x, err := strconv.ParseInt(index, 10, 32); err == nil && x < mostFeatures {
-				largest.see(int32(x))
+				seen[int32(x)]++
 			}
 		}
 	}
-	return l.count(&largest, file, c.name, "node_features")
+	return l.count(seen, file, c.name, "node_features")
 }
 
 // wants checks that a table has columns, as something else has.

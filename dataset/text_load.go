@@ -84,7 +84,7 @@ func loadText(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 		labels: labelTexts{tokens: true}}
 	for _, path := range l.expand(paths) {
 		l.readManifest(filepath.Dir(path), true)
-		data := l.source(path)
+		data := l.source(path, "tagged text")
 		if data == nil {
 			continue
 		}

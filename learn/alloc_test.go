@@ -18,9 +18,7 @@ func TestNoAllocations(t *testing.T) {
 				s.Step, s.GradientTolerance, s.Threads = must(ParseStep(step)), 1e-300, threads
 				s := s.Resolved()
 				where := fmt.Sprintf("%s, %s, %s, %d threads", kind, name, step, threads)
-				if n := allocations(t, &p, &s); n != 0 {
-					t.Errorf("%s: %v allocations per iteration, want 0", where, n)
-				}
+				oracle.Equal(t, allocations(t, &p, &s), 0, "%s: allocations per iteration", where)
 			}
 		}
 	}

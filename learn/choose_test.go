@@ -11,6 +11,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/cut"
 	"github.com/blockbp/blockbp/internal/gen"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestChoose: sizes decide whether networks are cut, and a cut that was asked for comes
@@ -103,9 +104,7 @@ func TestSmallNetworksDoNotLimit(t *testing.T) {
 			}
 		}
 		l := must(newLearner(&p, &[]Settings{Settings{Method: BBPL, Cut: c.cut}.Resolved()}[0]))
-		if l.perPass() != c.inlarge {
-			t.Errorf("%+v: %d iterations in a pass, want %d", c.cut, l.perPass(), c.inlarge)
-		}
+		oracle.Equal(t, l.perPass(), c.inlarge, "%+v: iterations in a pass", c.cut)
 		l.pool.Close()
 		r := fit(t, p, Settings{Method: BBPL, Cut: c.cut, RelativeTolerance: 1e-9})
 		if d := r.Objective - whole.Objective; r.Status != Converged || !(math.Abs(d) < 1e-12*whole.Objective) {

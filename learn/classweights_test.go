@@ -90,9 +90,7 @@ func TestClassWeightsByEnumeration(t *testing.T) {
 		p := p.weighing(7)
 		w := p.randomWeights(2, 0.4)
 		value, gradient := localAt(p, Exact, 2, w)
-		if want := weightedLikelihood(p, w); !near(value, want, 1e-12) {
-			t.Errorf("%s: L = %.14g, want %.14g", name, value, want)
-		}
+		wantNear(t, value, weightedLikelihood(p, w), 1e-12, "%s: L", name)
 		checkSlope(t, name, w, gradient, func(w []float64) float64 { v, _ := localAt(p, Exact, 1, w); return v })
 	}
 }
@@ -186,12 +184,9 @@ func TestClassWeightsTiltOnce(t *testing.T) {
 		pseudo := fit(t, p, Settings{Method: Pseudo, GradientTolerance: 1e-11})
 		spread := math.Exp(logSumGiven(pseudo.Model, p.Data[0], []int32{1, 1}) - logSumGiven(pseudo.Model, p.Data[0], []int32{-1, -1}))
 		both := omega * omega * float64(counts[3])
-		if want := both / (both + float64(counts[0]) + omega*float64(counts[1]+counts[2])); !near(spread, want, 1e-7) {
-			t.Errorf("labels %v, pseudo: q(1,1) = %v, want %v", counts, spread, want)
-		}
+		wantNear(t, spread, both/(both+float64(counts[0])+omega*float64(counts[1]+counts[2])), 1e-7,
+			"labels %v, pseudo: q(1,1)", counts)
 		share := float64(counts[3]) / float64(total)
-		if want := omega * share / (omega*share + 1 - share); !near(q, want, 1e-7) {
-			t.Errorf("labels %v: q(1,1) = %v, want %v", counts, q, want)
-		}
+		wantNear(t, q, omega*share/(omega*share+1-share), 1e-7, "labels %v: q(1,1)", counts)
 	}
 }

@@ -28,9 +28,7 @@ func TestGradientIsTheSlope(t *testing.T) {
 				w := p.randomWeights(1, 0.3)
 				x := settled(t, e, w)
 				gradient := append([]float64(nil), e.l.gradient...)
-				if !near(norm(gradient), x.GradientNorm, 1e-12) {
-					t.Errorf("norm %v of a gradient of norm %v", x.GradientNorm, norm(gradient))
-				}
+				wantNear(t, norm(gradient), x.GradientNorm, 1e-12, "norm of a gradient, and what is said of it")
 				checkSlope(t, name, w, gradient, func(w []float64) float64 { return settled(t, e, w).Objective })
 			})
 		}
@@ -63,6 +61,12 @@ func checkSlope(t *testing.T, name string, w, gradient []float64, at func([]floa
 // one.
 func near(a, b, tolerance float64) bool {
 	return math.Abs(a-b) <= tolerance*max(1, math.Abs(a), math.Abs(b))
+}
+
+// wantNear fails a test unless got is near want, as near has it.
+func wantNear(t testing.TB, got, want, tolerance float64, what string, args ...any) {
+	t.Helper()
+	oracle.Near(t, got, want, tolerance*max(1, math.Abs(got), math.Abs(want)), what, args...)
 }
 
 // likelihood is (8) with the exact log-partition function, by enumeration:
@@ -153,9 +157,7 @@ func TestLikelihoodOnTrees(t *testing.T) {
 				got := settled(t, e, w)
 				want, gradient := likelihood(p, w)
 				where := fmt.Sprintf("%s, missing %v, weights %v", name, missing, scale)
-				if !near(got.Objective, want, 1e-10) {
-					t.Errorf("%s: L = %.12f, want %.12f", where, got.Objective, want)
-				}
+				wantNear(t, got.Objective, want, 1e-10, "%s: L", where)
 				if d := distance(e.l.gradient, gradient); !(d <= 1e-9*(1+norm(gradient))) {
 					t.Errorf("%s: the gradient is off by %g", where, d)
 				}
@@ -246,9 +248,7 @@ func TestEvaluatorErrors(t *testing.T) {
 	if _, err := e.At([]float64{math.NaN(), 0, 0, 0, 0, 0}); err == nil {
 		t.Error("a NaN was accepted")
 	}
-	if len(e.l.model.Weights) != 6 {
-		t.Errorf("%d weights", len(e.l.model.Weights))
-	}
+	oracle.Equal(t, len(e.l.model.Weights), 6, "weights")
 	p.Counting = func(*graph.Graph) (*counting.Numbers, error) { return counting.Convex(must(gen.Chain(3))), nil }
 	if _, err := NewEvaluator(p, 1); err == nil {
 		t.Error("counting numbers of another graph were accepted")

@@ -26,9 +26,7 @@ func together(t *testing.T, size int, p Problem, settings func(rank int) Setting
 		results[g.Rank()], errs[g.Rank()] = Fit(context.Background(), p, s)
 	})
 	for rank := range size {
-		if fmt.Sprint(errs[rank]) != fmt.Sprint(errs[0]) {
-			t.Fatalf("process %d of %d: %v, process 0: %v", rank, size, errs[rank], errs[0])
-		}
+		oracle.MustEqual(t, fmt.Sprint(errs[rank]), fmt.Sprint(errs[0]), "process %d of %d, and process 0", rank, size)
 		if errs[0] == nil && (!slices.Equal(results[rank].Model.Weights, results[0].Model.Weights) || results[rank].Reason != results[0].Reason) {
 			t.Fatalf("process %d of %d ended with other weights, or %q, not %q", rank, size, results[rank].Reason, results[0].Reason)
 		}
@@ -259,9 +257,7 @@ func TestGroupErrors(t *testing.T) {
 		_, errs[g.Rank()] = Fit(context.Background(), []Problem{p, other}[g.Rank()], Settings{Method: BBPL, Group: g, Step: must(ParseStep("fixed:0.1"))})
 	})
 	for _, err := range errs {
-		if err == nil || !strings.Contains(err.Error(), "process 1 has other initial weights") {
-			t.Errorf("error %v", err)
-		}
+		oracle.WantError(t, err, "process 1 has other initial weights")
 	}
 }
 

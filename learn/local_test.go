@@ -162,9 +162,7 @@ func TestLocalObjectivesByDefinition(t *testing.T) {
 					}
 				}
 				want = want/total + p.L2/2*simd.Dot(w, w)
-				if !near(got, want, 1e-12) {
-					t.Errorf("%s: %.14g, by the definition %.14g", where, got, want)
-				}
+				wantNear(t, got, want, 1e-12, "%s, and by the definition", where)
 				checkSlope(t, where, w, gradient, func(w []float64) float64 { v, _ := localAt(p, method, 1, w); return v })
 			}
 		}
@@ -189,9 +187,7 @@ func TestMethodsAgreeWithoutEdges(t *testing.T) {
 		if d := distance(r.Model.Weights, want.Model.Weights) / norm(want.Model.Weights); r.Status != Converged || !(d <= 1e-9) {
 			t.Errorf("%s: %s, relative distance %g", method, r.Status, d)
 		}
-		if !near(r.Objective, want.Objective, 1e-12) {
-			t.Errorf("%s: objective %.14g, want %.14g", method, r.Objective, want.Objective)
-		}
+		wantNear(t, r.Objective, want.Objective, 1e-12, "%s: objective", method)
 	}
 }
 

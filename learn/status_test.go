@@ -64,9 +64,7 @@ func TestStatuses(t *testing.T) {
 			}
 			e.Close()
 		}
-		if (r.Best != nil) != (test.status == EarlyStopped) {
-			t.Errorf("%s: best model %v", r.Status, r.Best)
-		}
+		oracle.Equal(t, r.Best != nil, test.status == EarlyStopped, "%s: best model is kept", r.Status)
 	}
 	if slices.ContainsFunc(p.Model.Weights, func(w float64) bool { return w != 0 }) {
 		t.Error("Fit changed the model it was given")
@@ -242,9 +240,8 @@ func TestPasses(t *testing.T) {
 				t.Errorf("%s, %s: %+v, last event %+v", kind, name, *r, last)
 			}
 			// One lap for each round, and for each pass of a check.
-			if want := float64(5+checkPasses) * gradientLap(t, &p, &s); !near(r.GradientPasses, want, 1e-12) {
-				t.Errorf("%s, %s: %v gradient passes, want %v", kind, name, r.GradientPasses, want)
-			}
+			wantNear(t, r.GradientPasses, float64(5+checkPasses)*gradientLap(t, &p, &s), 1e-12,
+				"%s, %s: gradient passes", kind, name)
 		}
 	}
 }
@@ -478,9 +475,7 @@ func TestEvaluateEvery(t *testing.T) {
 		Recorder: func(e Event) error {
 			if e.Eval != nil {
 				at = append(at, e.Iteration)
-				if e.Eval["first"] != e.Theta[0] {
-					t.Errorf("iteration %d: evaluated at weight %v, recorded with %v", e.Iteration, e.Eval["first"], e.Theta[0])
-				}
+				oracle.Equal(t, e.Eval["first"], e.Theta[0], "iteration %d: weight evaluated at, and recorded", e.Iteration)
 			}
 			return nil
 		},

@@ -343,6 +343,8 @@ func TestStatistics(t *testing.T) {
 		}
 		o.says(t, c.says)
 		mustRun(t, "sample", samples, "-m", out, "-q", "-o", filepath.Join(dir, "drawn.npz"), "--samples", "5", "--force")
+		on := filepath.Join(dir, "on") // from these weights, which edges without a mean have none of
+		mustRun(t, "train", "--statistics", path, "--model", "potts", "-q", "--force", "--init", out, "-o", on)
 	}
 }
 

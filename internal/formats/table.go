@@ -93,9 +93,10 @@ func trimmed(cells []string) []string {
 }
 
 // ReadTable reads a table with a header, as RFC 4180 has it with any of Separators, or a list of edges, which gets
-// one. Rows without any cell are left out, and those with another number than the header are problems.
+// one, if the file looks like such or is said to be. Rows without any cell are left out, and those with another number
+// than the header are problems.
 func ReadTable(path string, data []byte, list bool) *Table {
-	t := ReadRows(path, data, list)
+	t := ReadRows(path, data, list || IsEdgeList(path))
 	if len(t.Rows) > 0 {
 		t.Keep(t.TakeHeader())
 	}

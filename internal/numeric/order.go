@@ -1,6 +1,11 @@
 package numeric
 
-import "slices"
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+)
 
 // NarrowOrder numbers the nodes of a graph so that neighbours are near each other: breadth first from a node with few
 // neighbours, those with few of their own first (Cuthill and McKee 1969).
@@ -43,4 +48,17 @@ func SetOf[X comparable](list []X) map[X]bool {
 		set[x] = true
 	}
 	return set
+}
+
+// InOrder returns texts in the order in which people look for them: numbers by size, before others by the alphabet.
+func InOrder(texts []string) []string {
+	key := func(text string) float64 {
+		if x, err := ParseDecimal(text); err == nil {
+			return x
+		}
+		return math.Inf(1)
+	}
+	return slices.SortedFunc(slices.Values(texts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(key(a), key(b)), strings.Compare(a, b))
+	})
 }
