@@ -18,8 +18,8 @@ func TestBoundIsFlat(t *testing.T) {
 		}
 		l := blockLearner(t, &p)
 		pass := func() float64 {
-			for i := range l.whole {
-				set := l.whole[i]
+			for i := range l.schedule.wholePass {
+				set := l.schedule.wholePass[i]
 				v := visit{kind: consistentVisit, blocks: set,
 					limits: l.messages.wholeLimits()}
 				oracle.Must(l.visitBlocks(v))(t)

@@ -71,9 +71,8 @@ func TestAutoIsWhatItChooses(t *testing.T) {
 	}
 }
 
-// TestSmallNetworksDoNotLimit: a network of three nodes beside one of 35 leaves the large
-// one its blocks, whatever the cut; visits of empty blocks make no iteration, and the
-// optimum is that of whole networks.
+// TestSmallNetworksDoNotLimit: a network of three nodes beside one of 35 leaves the large one its blocks, whatever the
+// cut; visits of empty blocks make no iteration, and the optimum is that of whole networks.
 func TestSmallNetworksDoNotLimit(t *testing.T) {
 	p := randomProblem(t, 1, problemOptions{rows: 5, cols: 7, states: 2, nodeDim: 2, edgeDim: 1, l2: 1})
 	p.Data = append(randomProblem(t, 2, problemOptions{rows: 1, cols: 3, states: 2, nodeDim: 2, edgeDim: 1, l2: 1}).Data, p.Data...)
@@ -103,8 +102,8 @@ func TestSmallNetworksDoNotLimit(t *testing.T) {
 			}
 		}
 		l := must(newLearner(&p, &[]Settings{Settings{Method: BBPL, Cut: c.cut}.Resolved()}[0]))
-		if l.perPass() != c.inlarge {
-			t.Errorf("%+v: %d iterations in a pass, want %d", c.cut, l.perPass(), c.inlarge)
+		if l.schedule.perPass() != c.inlarge {
+			t.Errorf("%+v: %d iterations in a pass, want %d", c.cut, l.schedule.perPass(), c.inlarge)
 		}
 		l.pool.Close()
 		r := fit(t, p, Settings{Method: BBPL, Cut: c.cut, RelativeTolerance: 1e-9})

@@ -28,8 +28,7 @@ func (p Problem) weighing(seed uint64) Problem {
 	return p
 }
 
-// logSumGiven is the logarithm of the sum of exp(score) over all states with the ones that are
-// given, by enumeration.
+// logSumGiven is the logarithm of the sum of exp(score) over all states with the ones that are given, by enumeration.
 func logSumGiven(m *crf.Model, in *crf.Instance, given []int32) float64 {
 	network := ground.Condition(m, in).Network()
 	x, scores := make([]int, len(given)), []float64{}
@@ -115,10 +114,10 @@ func TestClassWeightsOfBounds(t *testing.T) {
 			if !instances.AnyHidden(p.Data) && r.Objective < exact-1e-9 || name == "forest" && numbers != "convex" && !near(r.Objective, exact, 1e-9) {
 				t.Errorf("%s, %s: L = %.12g, exact %.12g", name, numbers, r.Objective, exact)
 			}
-			if e.l.convex == instances.AnyHidden(p.Data) {
-				t.Errorf("%s, %s: convex %v", name, numbers, e.l.convex)
+			if e.l.holds.convex == instances.AnyHidden(p.Data) {
+				t.Errorf("%s, %s: convex %v", name, numbers, e.l.holds.convex)
 			}
-			if e.l.certified && !near(e.l.progress.Upper, r.Objective, 1e-8) {
+			if e.l.holds.certified && !near(e.l.progress.Upper, r.Objective, 1e-8) {
 				t.Errorf("%s, %s: L = %.12g, its upper bound %.12g", name, numbers, r.Objective, e.l.progress.Upper)
 			}
 			checkSlope(t, name+", "+numbers, w, slices.Clone(r.Gradient), func(w []float64) float64 { return settled(t, e, w).Objective })
@@ -126,9 +125,8 @@ func TestClassWeightsOfBounds(t *testing.T) {
 	}
 }
 
-// TestClassWeightsOfMethods: all methods that infer end at the same weights as the exact one on a
-// forest, whatever the blocks, and with nothing but nodes all methods are weighted logistic
-// regression.
+// TestClassWeightsOfMethods: all methods that infer end at the same weights as the exact one on a forest, whatever the
+// blocks, and with nothing but nodes all methods are weighted logistic regression.
 func TestClassWeightsOfMethods(t *testing.T) {
 	s := shape{graph: must(gen.Tree(40, source(3))), schema: crf.Homogeneous(crf.NumberedStates(3), 3, 2), samples: 2, l2: 0.2}
 	tree := s.build(t, 4).weighing(1)

@@ -10,8 +10,7 @@ import (
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
-// TestCutErrors: fields that contradict each other are named; rows and columns ask for
-// tiles.
+// TestCutErrors: fields that contradict each other are named; rows and columns ask for tiles.
 func TestCutErrors(t *testing.T) {
 	p := randomProblem(t, 1, problemOptions{rows: 6, cols: 6, states: 2, nodeDim: 1, edgeDim: 1, l2: 1})
 	for want, cut := range map[string]Cut{
@@ -51,10 +50,9 @@ func mixedShapes(t *testing.T, edges bool) Problem {
 	return p
 }
 
-// TestCutMixedShapes: networks of any mixture of shapes get as many blocks, whatever
-// the cache: tiles that are turned where a network stands, blocks grown breadth-first
-// where tiles do not fit, and empty ones where there are fewer nodes. They can be
-// learned from, with and without edges.
+// TestCutMixedShapes: networks of any mixture of shapes get as many blocks, whatever the cache: tiles that are turned
+// where a network stands, blocks grown breadth-first where tiles do not fit, and empty ones where there are fewer
+// nodes. They can be learned from, with and without edges.
 func TestCutMixedShapes(t *testing.T) {
 	for _, edges := range []bool{true, false} {
 		p := mixedShapes(t, edges)

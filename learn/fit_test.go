@@ -10,8 +10,7 @@ import (
 	"github.com/blockbp/blockbp/internal/instances"
 )
 
-// runs are the ways to the optimum: every method, with many and few blocks and
-// sweeps, in every order.
+// runs are the ways to the optimum: every method, with many and few blocks and sweeps, in every order.
 var runs = map[string]Settings{
 	"full":           {Method: Full},
 	"full, 3 sweeps": {Method: Full, InnerSweeps: 3},
@@ -25,10 +24,9 @@ var runs = map[string]Settings{
 	"together":       {Method: BBPL, Assign: blocksOf(6), Together: 3},
 }
 
-// TestMethodsReachTheSameWeights: the optimum does not depend on the way, for
-// every kind of problem whose objective has one optimum: also where pairs of states are forbidden, whose
-// weights stay zero, and for instances of different graphs, some of whose pairs of blocks meet in one
-// instance only.
+// TestMethodsReachTheSameWeights: the optimum does not depend on the way, for every kind of problem whose objective has
+// one optimum: also where pairs of states are forbidden, whose weights stay zero, and for instances of different
+// graphs, some of whose pairs of blocks meet in one instance only.
 func TestMethodsReachTheSameWeights(t *testing.T) {
 	all := problems(t)
 	all["masked"] = chainOf(t, 12, 3, 7)
@@ -140,9 +138,8 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-// TestPartlyObserved: with missing labels every method finds a stationary point,
-// and the result does not claim that it is the only one, but tells the gap of its
-// inferences.
+// TestPartlyObserved: with missing labels every method finds a stationary point, and the result does not claim that it
+// is the only one, but tells the gap of its inferences.
 func TestPartlyObserved(t *testing.T) {
 	for _, kind := range []string{"missing", "mixed missing"} {
 		for _, counting := range []string{"convex", "trw", "bethe"} {

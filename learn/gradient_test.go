@@ -27,7 +27,7 @@ func TestGradientIsTheSlope(t *testing.T) {
 				defer e.Close()
 				w := p.randomWeights(1, 0.3)
 				x := settled(t, e, w)
-				gradient := append([]float64(nil), e.l.gradient...)
+				gradient := append([]float64(nil), e.l.sums.gradient...)
 				if !near(norm(gradient), x.GradientNorm, 1e-12) {
 					t.Errorf("norm %v of a gradient of norm %v", x.GradientNorm, norm(gradient))
 				}
@@ -59,15 +59,13 @@ func checkSlope(t *testing.T, name string, w, gradient []float64, at func([]floa
 	}
 }
 
-// near reports whether a and b are equal to within a part of their size, or of
-// one.
+// near reports whether a and b are equal to within a part of their size, or of one.
 func near(a, b, tolerance float64) bool {
 	return math.Abs(a-b) <= tolerance*max(1, math.Abs(a), math.Abs(b))
 }
 
-// likelihood is (8) with the exact log-partition function, by enumeration:
-// −(1/N) Σ log p(observed labels) + (l2/2)‖θ̃‖², and its gradient from the exact
-// marginals.
+// likelihood is (8) with the exact log-partition function, by enumeration: −(1/N) Σ log p(observed labels) +
+// (l2/2)‖θ̃‖², and its gradient from the exact marginals.
 func likelihood(p Problem, weights []float64) (objective float64, gradient []float64) {
 	m := p.Model.Clone()
 	copy(m.Weights, weights)
@@ -156,7 +154,7 @@ func TestLikelihoodOnTrees(t *testing.T) {
 				if !near(got.Objective, want, 1e-10) {
 					t.Errorf("%s: L = %.12f, want %.12f", where, got.Objective, want)
 				}
-				if d := distance(e.l.gradient, gradient); !(d <= 1e-9*(1+norm(gradient))) {
+				if d := distance(e.l.sums.gradient, gradient); !(d <= 1e-9*(1+norm(gradient))) {
 					t.Errorf("%s: the gradient is off by %g", where, d)
 				}
 			}
@@ -206,8 +204,7 @@ func TestEvaluatorIsExactAtOnce(t *testing.T) {
 	}
 }
 
-// TestEvaluatorAfterOverflow: weights that no inference can work with leave
-// nothing behind.
+// TestEvaluatorAfterOverflow: weights that no inference can work with leave nothing behind.
 func TestEvaluatorAfterOverflow(t *testing.T) {
 	p := problems(t)["mixed missing"]
 	e := must(NewEvaluator(p, 2))

@@ -116,7 +116,7 @@ func TestGroupHessian(t *testing.T) {
 			if g != nil && l.ranks.size != g.Size() {
 				t.Fatalf("%s: each process does all", name)
 			}
-			for _, t := range l.visits {
+			for _, t := range l.schedule.stepPass {
 				must(l.visitBlocks(visit{blocks: t, limits: l.messages.innerLimits()}))
 			}
 			h, both := l.newSample(), make([]float64, 2*n*n)
@@ -209,8 +209,7 @@ func (c *groupCase) fresh() Settings {
 	return s
 }
 
-// groupCases are problems that are dealt over processes: those whose messages a linear system solves
-// for are not.
+// groupCases are problems that are dealt over processes: those whose messages a linear system solves for are not.
 func groupCases(t *testing.T) map[string]groupCase {
 	cases := map[string]groupCase{}
 	for name, p := range problems(t) {

@@ -14,9 +14,8 @@ import (
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
-// topics draws a problem of hidden classes: in each instance a node without a label decides
-// which words its neighbours are, and nothing else does. Zero weights, and all that treat
-// the classes alike, are a saddle.
+// topics draws a problem of hidden classes: in each instance a node without a label decides which words its neighbours
+// are, and nothing else does. Zero weights, and all that treat the classes alike, are a saddle.
 func topics(seed uint64, instances, classes, words, length int, l2 float64) Problem {
 	rng := source(seed)
 	schema := crf.Schema{

@@ -174,10 +174,9 @@ func TestJoinedLocal(t *testing.T) {
 	}
 }
 
-// TestForestsAreExact: two sweeps make the beliefs of chains, and of trees whose nodes come after
-// the one above, marginals: a check of a claim needs no more. A run
-// finds the optimum of maximum likelihood, for any number of threads to
-// the same bit, also from a state on the way.
+// TestForestsAreExact: two sweeps make the beliefs of chains, and of trees whose nodes come after the one above,
+// marginals: a check of a claim needs no more. A run finds the optimum of maximum likelihood, for any number of threads
+// to the same bit, also from a state on the way.
 func TestForestsAreExact(t *testing.T) {
 	p := manyChains(t, "sparse", 30)
 	p.Data = slices.Concat(p.Data[:3], p.Data[4:5], p.Data[6:]) // with all labels, and without loops

@@ -19,8 +19,7 @@ func crawling(t testing.TB, coupling float64) Problem {
 	return p.startingAt(w)
 }
 
-// TestPassMomentum: whole passes at the same weights end where they end without momentum, in
-// fewer passes.
+// TestPassMomentum: whole passes at the same weights end where they end without momentum, in fewer passes.
 func TestPassMomentum(t *testing.T) {
 	oracle.Long(t)
 	p := crawling(t, 8)
@@ -37,7 +36,7 @@ func TestPassMomentum(t *testing.T) {
 				l.progress.Pass.Momentum = 0
 			}
 			l.messages.beginPass(l.auto.passesHere())
-			for _, set := range l.whole {
+			for _, set := range l.schedule.wholePass {
 				v := visit{kind: consistentVisit, blocks: set, limits: l.messages.wholeLimits()}
 				oracle.Must(l.visitBlocks(v))(t)
 			}

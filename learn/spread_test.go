@@ -97,9 +97,8 @@ func basisOf(layout *crf.Layout) *mat.Dense {
 	return b
 }
 
-// TestSpreadByDifferences: the covariance is that of the definition, for features of all
-// forms, several instances, hidden labels, weights of instances and of classes, and symmetric
-// types.
+// TestSpreadByDifferences: the covariance is that of the definition, for features of all forms, several instances,
+// hidden labels, weights of instances and of classes, and symmetric types.
 func TestSpreadByDifferences(t *testing.T) {
 	oracle.Long(t)
 	all := problems(t)

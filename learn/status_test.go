@@ -185,8 +185,7 @@ func TestDivergence(t *testing.T) {
 	}
 }
 
-// TestOverflowNamesTheEdge: weights that no inference can work with are found at
-// the start, by node or edge.
+// TestOverflowNamesTheEdge: weights that no inference can work with are found at the start, by node or edge.
 func TestOverflowNamesTheEdge(t *testing.T) {
 	p := problems(t)["plain"]
 	w := p.randomWeights(1, 1)
@@ -249,9 +248,8 @@ func TestPasses(t *testing.T) {
 	}
 }
 
-// gradientLap returns how many gradients of the whole network a visit of all blocks is,
-// from the graphs and the assignments alone: nodes and edges of all blocks, with an edge
-// between two blocks in both, over those of the network.
+// gradientLap returns how many gradients of the whole network a visit of all blocks is, from the graphs and the
+// assignments alone: nodes and edges of all blocks, with an edge between two blocks in both, over those of the network.
 func gradientLap(t *testing.T, p *Problem, s *Settings) float64 {
 	t.Helper()
 	done, whole := 0, 0
@@ -280,8 +278,7 @@ func gradientLap(t *testing.T, p *Problem, s *Settings) float64 {
 	return lap
 }
 
-// eachInference calls count for the inferences of all data, with the blocks of the nodes and which of them
-// are free.
+// eachInference calls count for the inferences of all data, with the blocks of the nodes and which of them are free.
 func eachInference(p *Problem, s *Settings, count func(in *crf.Instance, of []int32, free func(int32) bool)) {
 	for _, in := range p.Data {
 		of := make([]int32, in.Graph.NumNodes())
@@ -419,8 +416,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// TestUnitErrors name the instance: partitions and counting numbers that fail or
-// do not fit.
+// TestUnitErrors name the instance: partitions and counting numbers that fail or do not fit.
 func TestUnitErrors(t *testing.T) {
 	p := problems(t)["instances"]
 	p.Data[1].Name = "second"
@@ -468,8 +464,7 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// TestEvaluateEvery: at the first iteration, and then at the first one that is
-// so many passes later.
+// TestEvaluateEvery: at the first iteration, and then at the first one that is so many passes later.
 func TestEvaluateEvery(t *testing.T) {
 	var at []int
 	fit(t, problems(t)["plain"], Settings{
@@ -490,9 +485,8 @@ func TestEvaluateEvery(t *testing.T) {
 	}
 }
 
-// frustrated is a problem on a complete graph whose initial weights make the
-// ends of every edge want strongly to agree or to differ, at random: ordinary
-// belief propagation does not settle there.
+// frustrated is a problem on a complete graph whose initial weights make the ends of every edge want strongly to agree
+// or to differ, at random: ordinary belief propagation does not settle there.
 func frustrated(t *testing.T) Problem {
 	t.Helper()
 	g := must(gen.Complete(8))
@@ -528,9 +522,8 @@ func TestUnsettledInferenceIsNoConvergence(t *testing.T) {
 	}
 }
 
-// TestTooLongStepsAreNoticedEarly: where each block is left before it sees the
-// weights it is used with, the running objective falls below zero; that is not
-// progress.
+// TestTooLongStepsAreNoticedEarly: where each block is left before it sees the weights it is used with, the running
+// objective falls below zero; that is not progress.
 func TestTooLongStepsAreNoticedEarly(t *testing.T) {
 	p := randomProblem(t, 5, problemOptions{rows: 12, cols: 12, states: 3, nodeDim: 3, edgeDim: 2, samples: 3, l2: 0.1})
 	_, err := Fit(context.Background(), p, Settings{Step: &fixedStep{alpha: 1000}, MaxPasses: 1000, Cut: Cut{Kind: "bfs"}})
@@ -613,8 +606,7 @@ func TestLimitsBindDuringChecks(t *testing.T) {
 	}
 }
 
-// TestLocalProof: methods without inference claim what the curvature of the regulariser proves,
-// and nothing without it.
+// TestLocalProof: methods without inference claim what the curvature of the regulariser proves, and nothing without it.
 func TestLocalProof(t *testing.T) {
 	p := problems(t)["plain"]
 	for _, method := range []Method{Pseudo, Piecewise, Exact} {
@@ -655,9 +647,9 @@ func TestTimeIsOverInAVisit(t *testing.T) {
 		s = s.Resolved()
 		l := must(newLearner(&p, &s))
 		oracle.OK(t, l.restore(state))
-		total := slices.Clone(l.total)
+		total := slices.Clone(l.sums.total)
 		l.sumContributions()
-		for i, x := range l.total {
+		for i, x := range l.sums.total {
 			if math.Abs(x-total[i]) > 1e-9 {
 				t.Errorf("sum %d of the state is %v, that of the beliefs is %v", i, total[i], x)
 				break

@@ -72,9 +72,8 @@ func TestParseStep(t *testing.T) {
 	}
 }
 
-// rescaled returns the problem with every feature column j of nodes multiplied
-// by scale[j], and column 1 replaced by a mixture with column 0 of the given
-// correlation.
+// rescaled returns the problem with every feature column j of nodes multiplied by scale[j], and column 1 replaced by a
+// mixture with column 0 of the given correlation.
 func rescaled(t *testing.T, p Problem, scale []float64, correlation float64) Problem {
 	t.Helper()
 	var data []*crf.Instance
@@ -97,9 +96,8 @@ func rescaled(t *testing.T, p Problem, scale []float64, correlation float64) Pro
 	return p
 }
 
-// TestAutoOnBadFeatures: columns whose scales differ by a factor of a million
-// and that are correlated do not keep the automatic steps from the optimum, nor
-// make them slow.
+// TestAutoOnBadFeatures: columns whose scales differ by a factor of a million and that are correlated do not keep the
+// automatic steps from the optimum, nor make them slow.
 func TestAutoOnBadFeatures(t *testing.T) {
 	good := randomProblem(t, 1, problemOptions{rows: 6, cols: 6, states: 3, nodeDim: 4, edgeDim: 2, instances: 3, l2: 0.01})
 	bad := rescaled(t, good, []float64{1e3, 1, 1e-3, 30}, 0.95)
