@@ -21,9 +21,7 @@ type aggregate struct {
 }
 
 func (a *aggregate) allocate() {
-	for _, x := range []*[]float64{&a.total, &a.gradient} {
-		*x = make([]float64, a.layout.Size)
-	}
+	a.total, a.gradient = make([]float64, a.layout.Size), make([]float64, a.layout.Size)
 	a.moments = make([]float64, a.shape.stride-a.layout.TiedSize)
 }
 

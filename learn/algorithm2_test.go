@@ -586,9 +586,7 @@ func (c printedCase) problem(t *testing.T, seed uint64) *printedProblem {
 	}
 	p.block = c.assignment(len(y.states), rng)
 	nodeAt, edgeAt, size := y.places()
-	if size != len(model.Weights) {
-		t.Fatalf("the oracle counts %d weights, and the model has %d", size, len(model.Weights))
-	}
+	oracle.MustEqual(t, len(model.Weights), size, "weights of the model, which the oracle counts")
 	p.fit = learn.Problem{Model: model, Counting: counts.forFit, L2: p.l2}
 	for range c.graph.instances {
 		d := &printedData{network: newPrintedNetwork(y.graph, y.states, counts), nodeAt: nodeAt, edgeAt: edgeAt}
@@ -682,9 +680,7 @@ func (p *printedProblem) fitted(t *testing.T, iterations int, anyOrder bool) (co
 			return nil
 		},
 	}))(t)
-	if len(course) != iterations {
-		t.Fatalf("learn.Fit made %d iterations, want %d", len(course), iterations)
-	}
+	oracle.MustEqual(t, len(course), iterations, "iterations of learn.Fit")
 	return course, order
 }
 

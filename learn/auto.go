@@ -54,14 +54,6 @@ type autoState struct {
 // descends reports whether weights move after whole passes only, if steps are automatic: see descent.
 func (a *auto) descends() bool { return a != nil && a.descent.began }
 
-// squares are those of the features, by types; nil: steps are not automatic.
-func (a *auto) squares() [][]float64 {
-	if a == nil || a.fisher == nil {
-		return nil
-	}
-	return a.fisher.Squares
-}
-
 // passesHere is how many whole passes of descent were made at these weights, none of which has decided.
 func (a *auto) passesHere() int {
 	if !a.descends() {

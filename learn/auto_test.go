@@ -3,6 +3,8 @@ package learn
 import (
 	"math"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // Settings can be used twice: a rule starts afresh with every run.
@@ -28,9 +30,7 @@ func TestAutoOnSlowMessages(t *testing.T) {
 			for _, method := range []Method{BBPL, InnerDual, Full} {
 				step := &auto{}
 				r := fit(t, p, Settings{Method: method, Step: step, RelativeTolerance: 1e-7})
-				if r.Status != Converged {
-					t.Errorf("%s ended with %s", method, r.Status)
-				}
+				oracle.Equal(t, r.Status, Converged, "the end of %s", method)
 				descent = descent || step.descent.began
 				objectives = append(objectives, r.Objective)
 			}

@@ -33,9 +33,7 @@ func TestBoundIsFlat(t *testing.T) {
 		}
 		e := must(NewEvaluator(p, 1))
 		defer e.Close()
-		if x := settled(t, e, p.Model.Weights); !near(x.Objective, exact, 1e-10) {
-			t.Errorf("%d states: F %v, objective %v", states, exact, x.Objective)
-		}
+		nearly(t, settled(t, e, p.Model.Weights).Objective, exact, 1e-10, "F of %d states", states)
 		var settledMessages [][]float64
 		for _, u := range l.units {
 			settledMessages = append(settledMessages, append([]float64(nil), u.state.LogMessage...))

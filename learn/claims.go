@@ -18,18 +18,13 @@ type claims struct {
 	squares [][]float64 // of features, by types: see unknownOfClamped; nil: of no automatic steps
 }
 
-// worthChecking reports that the gradient is so small that convergence may be claimed, after a check, and that so many
-// iterations were made since the last one.
+// worthChecking reports that a check is worth its cost: so many iterations after the last one the aggregated gradient
+// is so small that convergence may be claimed. Stale contributions can make its norm look smaller than it is, so each
+// check that failed asks for a smaller one.
 func (k *claims) worthChecking(iterations int) bool {
 	p := &k.progress
-	return p.GradientNorm <= k.checkBelow() && p.Iterations-p.LastCheck >= iterations
-}
-
-// checkBelow returns the aggregated gradient norm at which a check is worth its cost. Stale contributions can make the
-// norm look smaller than it is, so each check that failed asks for a smaller one.
-func (k *claims) checkBelow() float64 {
 	share, _ := k.shareOfCheck()
-	return k.tolerance() * share
+	return p.GradientNorm <= k.tolerance()*share && p.Iterations-p.LastCheck >= iterations
 }
 
 // shareOfCheck is the share of the tolerance at which the next check of a claim begins. Below the smallest it is not

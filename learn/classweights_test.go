@@ -89,9 +89,7 @@ func TestClassWeightsByEnumeration(t *testing.T) {
 		p := p.weighing(7)
 		w := p.randomWeights(2, 0.4)
 		value, gradient := localAt(p, Exact, 2, w)
-		if want := weightedLikelihood(p, w); !near(value, want, 1e-12) {
-			t.Errorf("%s: L = %.14g, want %.14g", name, value, want)
-		}
+		nearly(t, value, weightedLikelihood(p, w), 1e-12, "%s: L", name)
 		checkSlope(t, name, w, gradient, func(w []float64) float64 { v, _ := localAt(p, Exact, 1, w); return v })
 	}
 }
@@ -152,9 +150,8 @@ func TestClassWeightsOfMethods(t *testing.T) {
 		p.ClassWeights = [][]float64{{2, 2, 2}}
 		twice := fit(t, p, Settings{Method: InnerDual, RelativeTolerance: 1e-8})
 		p.ClassWeights, p.L2 = nil, p.L2/2
-		if once := fit(t, p, Settings{Method: InnerDual, RelativeTolerance: 1e-8}); !near(twice.Objective, 2*once.Objective, 1e-9) {
-			t.Errorf("%s: L = %.12g with weights of 2, and half of it %.12g without", name, twice.Objective, once.Objective)
-		}
+		once := fit(t, p, Settings{Method: InnerDual, RelativeTolerance: 1e-8})
+		nearly(t, twice.Objective, 2*once.Objective, 1e-9, "%s: L with weights of 2, and twice that without", name)
 	}
 }
 
@@ -184,12 +181,9 @@ func TestClassWeightsTiltOnce(t *testing.T) {
 		pseudo := fit(t, p, Settings{Method: Pseudo, GradientTolerance: 1e-11})
 		spread := math.Exp(logSumGiven(pseudo.Model, p.Data[0], []int32{1, 1}) - logSumGiven(pseudo.Model, p.Data[0], []int32{-1, -1}))
 		both := omega * omega * float64(counts[3])
-		if want := both / (both + float64(counts[0]) + omega*float64(counts[1]+counts[2])); !near(spread, want, 1e-7) {
-			t.Errorf("labels %v, pseudo: q(1,1) = %v, want %v", counts, spread, want)
-		}
+		want := both / (both + float64(counts[0]) + omega*float64(counts[1]+counts[2]))
+		nearly(t, spread, want, 1e-7, "labels %v, pseudo: q(1,1)", counts)
 		share := float64(counts[3]) / float64(total)
-		if want := omega * share / (omega*share + 1 - share); !near(q, want, 1e-7) {
-			t.Errorf("labels %v: q(1,1) = %v, want %v", counts, q, want)
-		}
+		nearly(t, q, omega*share/(omega*share+1-share), 1e-7, "labels %v: q(1,1)", counts)
 	}
 }

@@ -96,9 +96,11 @@ func TestCutMixedShapes(t *testing.T) {
 // first. The choice does not depend on how many networks there are.
 func TestChoose(t *testing.T) {
 	grid := func(side, instances int) Problem {
-		return randomProblem(t, 1, problemOptions{rows: side, cols: side, states: 2, nodeDim: 1, edgeDim: 1, l2: 1, instances: instances})
+		return randomProblem(t, 1, problemOptions{rows: side, cols: side, states: 2, nodeDim: 1, edgeDim: 1, l2: 1,
+			instances: instances})
 	}
-	hubs := shape{graph: must(gen.BarabasiAlbert(3000, 2, rand.New(rand.NewPCG(1, 1)))), schema: crf.Homogeneous(crf.NumberedStates(2), 1, 1)}.build(t, 3)
+	hubs := shape{graph: must(gen.BarabasiAlbert(3000, 2, rand.New(rand.NewPCG(1, 1)))),
+		schema: crf.Homogeneous(crf.NumberedStates(2), 1, 1)}.build(t, 3)
 	large := grid(120, 1)
 	chain := func(numbers string) Problem {
 		p := randomProblem(t, 1, problemOptions{rows: 1, cols: 14400, states: 2, nodeDim: 1, edgeDim: 1, l2: 1})
@@ -128,9 +130,9 @@ func TestChoose(t *testing.T) {
 		_, largest := cut.Needed(c.p.Model, c.p.Data, 1)
 		cache := cut.Bytes(c.p.Model, largest) / c.parts / cut.CacheShare * 1.0001
 		got, reason, err := c.s.choose(&c.p, cache)
-		if err != nil || got.Method != BBPL || got.Cut != c.want || !strings.Contains(reason, c.reason) {
-			t.Errorf("%s: %s, cut %+v, because %q, error %v; want %+v, because %q", c.name, got.Method, got.Cut, reason, err, c.want, c.reason)
-		}
+		oracle.OK(t, err)
+		oracle.Equal(t, []any{got.Method, got.Cut}, []any{BBPL, c.want}, "%s, because %q", c.name, reason)
+		oracle.Contains(t, reason, c.reason)
 	}
 	for _, m := range Methods[1:] {
 		s := Settings{Method: m, Seed: 3}
@@ -145,16 +147,16 @@ func TestAutoIsWhatItChooses(t *testing.T) {
 	p := problems(t)["plain"]
 	auto := must(Fit(t.Context(), p, Settings{}))
 	whole := must(Fit(t.Context(), p, Settings{Method: BBPL, Cut: Cut{Blocks: 1}}))
-	if !slices.Equal(auto.Model.Weights, whole.Model.Weights) || auto.Passes != whole.Passes || auto.Status != Converged {
-		t.Errorf("auto: %s, %v passes, weights %v; in one block: %v passes, %v", auto.Reason, auto.Passes, auto.Model.Weights, whole.Passes, whole.Model.Weights)
-	}
+	oracle.Equal(t, auto.Model.Weights, whole.Model.Weights, "weights, and those in one block")
+	oracle.Equal(t, []any{auto.Passes, auto.Status}, []any{whole.Passes, Converged}, "the end, for %s", auto.Reason)
 }
 
 // TestSmallNetworksDoNotLimit: a network of three nodes beside one of 35 leaves the large one its blocks, whatever the
 // cut; visits of empty blocks make no iteration, and the optimum is that of whole networks.
 func TestSmallNetworksDoNotLimit(t *testing.T) {
 	p := randomProblem(t, 1, problemOptions{rows: 5, cols: 7, states: 2, nodeDim: 2, edgeDim: 1, l2: 1})
-	p.Data = append(randomProblem(t, 2, problemOptions{rows: 1, cols: 3, states: 2, nodeDim: 2, edgeDim: 1, l2: 1}).Data, p.Data...)
+	small := randomProblem(t, 2, problemOptions{rows: 1, cols: 3, states: 2, nodeDim: 2, edgeDim: 1, l2: 1})
+	p.Data = append(small.Data, p.Data...)
 	whole := fit(t, p, Settings{Cut: Cut{Blocks: 1}, RelativeTolerance: 1e-9})
 	for _, c := range []struct {
 		cut     Cut
@@ -176,14 +178,12 @@ func TestSmallNetworksDoNotLimit(t *testing.T) {
 		}
 		for i, want := range []int{c.filled, c.inlarge} {
 			of, blocks := cuts[i].Assign(p.Data[i])
-			if cuts[i].Kind != c.kinds[i] || blocks != c.inlarge || int(slices.Max(of)) != want-1 {
-				t.Errorf("%+v: network %d has cut %+v, %d blocks of which %d have nodes; want %s, %d, %d", c.cut, i, cuts[i], blocks, 1+slices.Max(of), c.kinds[i], c.inlarge, want)
-			}
+			oracle.Equal(t, cuts[i].Kind, c.kinds[i], "%+v: how network %d is cut", c.cut, i)
+			oracle.Equal(t, []int{blocks, int(slices.Max(of))}, []int{c.inlarge, want - 1},
+				"%+v: blocks of network %d, and the last that has nodes", c.cut, i)
 		}
 		l := must(newLearner(&p, &[]Settings{Settings{Method: BBPL, Cut: c.cut}.Resolved()}[0]))
-		if l.schedule.perPass() != c.inlarge {
-			t.Errorf("%+v: %d iterations in a pass, want %d", c.cut, l.schedule.perPass(), c.inlarge)
-		}
+		oracle.Equal(t, l.schedule.perPass(), c.inlarge, "%+v: iterations in a pass", c.cut)
 		l.pool.Close()
 		r := fit(t, p, Settings{Method: BBPL, Cut: c.cut, RelativeTolerance: 1e-9})
 		if d := r.Objective - whole.Objective; r.Status != Converged || !(math.Abs(d) < 1e-12*whole.Objective) {

@@ -72,7 +72,6 @@
 //
 // # Baselines
 //
-// Methods Exact, Composite, Pseudo and Piecewise are minimised by L-BFGS, without messages and checks: the likelihood
-// itself, or sums of terms that normalise over some of the variables only. So is Truncated, the loss of beliefs after
-// a few sweeps, with the gradient through these: it needs no optimum of messages, and is not convex.
+// Objectives of methods that are Local, such as Exact and Pseudo, are minimised by L-BFGS, in local.go: there are no
+// blocks, no checks, and no messages that are kept.
 package learn

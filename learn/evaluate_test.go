@@ -28,9 +28,7 @@ func TestGradientIsTheSlope(t *testing.T) {
 				w := p.randomWeights(1, 0.3)
 				x := settled(t, e, w)
 				gradient := append([]float64(nil), e.l.sums.gradient...)
-				if !near(norm(gradient), x.GradientNorm, 1e-12) {
-					t.Errorf("norm %v of a gradient of norm %v", x.GradientNorm, norm(gradient))
-				}
+				nearly(t, x.GradientNorm, norm(gradient), 1e-12, "the norm of the gradient")
 				checkSlope(t, name, w, gradient, func(w []float64) float64 { return settled(t, e, w).Objective })
 			})
 		}
@@ -53,9 +51,8 @@ func checkSlope(t *testing.T, name string, w, gradient []float64, at func([]floa
 		}
 		simd.AddScaled(there, direction, step)
 		simd.AddScaled(back, direction, -step)
-		if slope := (at(there) - at(back)) / (2 * step); !near(simd.Dot(gradient, direction), slope, 1e-7) {
-			t.Errorf("%s, direction %d: gradient %.12g, slope %.12g", name, trial, simd.Dot(gradient, direction), slope)
-		}
+		slope := (at(there) - at(back)) / (2 * step)
+		nearly(t, simd.Dot(gradient, direction), slope, 1e-7, "%s: the slope in direction %d", name, trial)
 	}
 }
 
@@ -151,9 +148,7 @@ func TestLikelihoodOnTrees(t *testing.T) {
 				got := settled(t, e, w)
 				want, gradient := likelihood(p, w)
 				where := fmt.Sprintf("%s, missing %v, weights %v", name, missing, scale)
-				if !near(got.Objective, want, 1e-10) {
-					t.Errorf("%s: L = %.12f, want %.12f", where, got.Objective, want)
-				}
+				nearly(t, got.Objective, want, 1e-10, "%s: L", where)
 				if d := distance(e.l.sums.gradient, gradient); !(d <= 1e-9*(1+norm(gradient))) {
 					t.Errorf("%s: the gradient is off by %g", where, d)
 				}
@@ -243,9 +238,7 @@ func TestEvaluatorErrors(t *testing.T) {
 	if _, err := e.At([]float64{math.NaN(), 0, 0, 0, 0, 0}); err == nil {
 		t.Error("a NaN was accepted")
 	}
-	if len(e.l.model.Weights) != 6 {
-		t.Errorf("%d weights", len(e.l.model.Weights))
-	}
+	oracle.Equal(t, len(e.l.model.Weights), 6, "weights")
 	p.Counting = func(*graph.Graph) (*counting.Numbers, error) { return counting.Convex(must(gen.Chain(3))), nil }
 	if _, err := NewEvaluator(p, 1); err == nil {
 		t.Error("counting numbers of another graph were accepted")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/instances"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // runs are the ways to the optimum: every method, with many and few blocks and sweeps, in every order.
@@ -50,22 +51,17 @@ func TestMethodsReachTheSameWeights(t *testing.T) {
 				for name, s := range runs {
 					s.GradientTolerance = 1e-8
 					r := fit(t, p, s)
-					if r.Status != Converged {
-						t.Errorf("%s: %s: %s", name, r.Status, r.Reason)
-					}
+					oracle.Equal(t, r.Status, Converged, "%s: %s", name, r.Reason)
 					if d := distance(r.Model.Weights, reference.Model.Weights) / norm(reference.Model.Weights); !(d <= 1e-6) {
 						t.Errorf("%s: relative distance %g", name, d)
 					}
-					if !near(r.Objective, reference.Objective, 1e-10) {
-						t.Errorf("%s: objective %.12f, want %.12f", name, r.Objective, reference.Objective)
-					}
+					nearly(t, r.Objective, reference.Objective, 1e-10, "%s: L", name)
 					if !(math.Abs(r.Gap) < 1e-6*(1+math.Abs(r.Objective))) {
 						t.Errorf("%s: gap %g", name, r.Gap)
 					}
 					for _, pair := range p.Model.Schema.EdgeTypes[0].Forbidden {
-						if w := r.Model.Weights[r.Model.Layout.Edge[0].At+pair[0]*3+pair[1]]; w != 0 {
-							t.Errorf("%s: the weight of the forbidden pair %v is %v", name, pair, w)
-						}
+						w := r.Model.Weights[r.Model.Layout.Edge[0].At+pair[0]*3+pair[1]]
+						oracle.Equal(t, w, 0, "%s: the weight of the forbidden pair %v", name, pair)
 					}
 				}
 			})
@@ -201,9 +197,7 @@ func TestManyUnits(t *testing.T) {
 	}
 	e := must(NewEvaluator(p, 1))
 	defer e.Close()
-	if x := settled(t, e, a.Model.Weights); !near(x.Objective, a.Objective, 1e-9) {
-		t.Errorf("objective %.12f, want %.12f", a.Objective, x.Objective)
-	}
+	nearly(t, a.Objective, settled(t, e, a.Model.Weights).Objective, 1e-9, "L")
 }
 
 func distance(a, b []float64) float64 {
@@ -259,9 +253,7 @@ func TestLatest(t *testing.T) {
 		{math.MaxInt64, 1000000 * hour, time.Duration(math.MaxInt64).Seconds()*1.07 - 1000000*hour},
 	} {
 		s := Settings{MaxTime: test.limit}
-		if got := s.latest(test.end).Seconds(); !near(got, test.want, 1e-9) {
-			t.Errorf("limit %v, end of %v s: %v s, want %v", test.limit, test.end, got, test.want)
-		}
+		nearly(t, s.latest(test.end).Seconds(), test.want, 1e-9, "limit %v, end of %v s", test.limit, test.end)
 	}
 	if r := fit(t, problems(t)["plain"], Settings{MaxTime: 2500000 * time.Hour, RelativeTolerance: 1e-3}); !r.Status.Stationary() {
 		t.Errorf("%s: %s", r.Status, r.Reason)

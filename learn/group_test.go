@@ -26,9 +26,7 @@ func together(t *testing.T, size int, p Problem, settings func(rank int) Setting
 		results[g.Rank()], errs[g.Rank()] = Fit(context.Background(), p, s)
 	})
 	for rank := range size {
-		if fmt.Sprint(errs[rank]) != fmt.Sprint(errs[0]) {
-			t.Fatalf("process %d of %d: %v, process 0: %v", rank, size, errs[rank], errs[0])
-		}
+		oracle.MustEqual(t, fmt.Sprint(errs[rank]), fmt.Sprint(errs[0]), "the error of process %d of %d", rank, size)
 		if errs[0] == nil && (!slices.Equal(results[rank].Model.Weights, results[0].Model.Weights) || results[rank].Reason != results[0].Reason) {
 			t.Fatalf("process %d of %d ended with other weights, or %q, not %q", rank, size, results[rank].Reason, results[0].Reason)
 		}
@@ -66,12 +64,8 @@ func TestGroup(t *testing.T) {
 				if !slices.Equal(result.Model.Weights, one.Model.Weights) || result.Objective != one.Objective || result.Residual != one.Residual && result.Residual == result.Residual {
 					t.Errorf("%d processes: objective %v after %v passes, one has %v after %v", size, result.Objective, result.Passes, one.Objective, one.Passes)
 				}
-				if fmt.Sprint(e) != fmt.Sprint(events) {
-					t.Errorf("%d processes tell of other iterations than one", size)
-				}
-				if s != state {
-					t.Errorf("%d processes save another state than one", size)
-				}
+				oracle.Equal(t, fmt.Sprint(e), fmt.Sprint(events), "what %d processes tell of iterations", size)
+				oracle.Equal(t, s == state, true, "whether %d processes save the state that one saves", size)
 			}
 		})
 	}
@@ -168,9 +162,7 @@ func TestGroupMomentum(t *testing.T) {
 	end, _ := run(1, math.MaxInt, path)
 	for size := 2; size <= 3; size++ {
 		_, parts := run(size, 4*fewRounds+6, "")
-		if stateIn(t, c, parts) != want {
-			t.Errorf("%d processes save another state than one", size)
-		}
+		oracle.Equal(t, stateIn(t, c, parts) == want, true, "whether %d processes save the state that one saves", size)
 		for after := 1; after <= 4; after++ {
 			if r, _ := run(after, math.MaxInt, parts); !sameBits(end, r) {
 				t.Errorf("%d processes go on from %d to %v, one to %v", after, size, r.Objective, end.Objective)

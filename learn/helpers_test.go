@@ -282,3 +282,9 @@ func drawnClassWeights(p Problem) (weights [][]float64) {
 	}
 	return weights
 }
+
+// nearly fails a test unless got is near want.
+func nearly(t oracle.TB, got, want, share float64, what string, args ...any) {
+	t.Helper()
+	oracle.Near(t, got, want, share*max(1, math.Abs(got), math.Abs(want)), what, args...)
+}

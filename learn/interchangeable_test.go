@@ -265,9 +265,8 @@ func TestStartScale(t *testing.T) {
 				if largest[i] > 0 {
 					want = 0.1 * rng.NormFloat64() / (largest[i] * math.Sqrt(float64(span.Features)))
 				}
-				if weights[i] != want {
-					t.Fatalf("%s: weight %s begins with %v, want %v by its largest feature, %v", name, p.Model.WeightName(i), weights[i], want, largest[i])
-				}
+				oracle.MustEqual(t, weights[i], want, "%s: the start of weight %s, of features of at most %v", name,
+					p.Model.WeightName(i), largest[i])
 			}
 		}
 	}

@@ -124,9 +124,7 @@ func TestJoined(t *testing.T) {
 			}
 			alone.Close()
 		}
-		if !near(got.Objective, objective/total, 1e-12) {
-			t.Errorf("%s: objective %v, want %v", form, got.Objective, objective/total)
-		}
+		nearly(t, got.Objective, objective/total, 1e-12, "%s: L", form)
 		for i, g := range got.Gradient {
 			if !near(g, gradient[i]/total, 1e-10) {
 				t.Errorf("%s: gradient[%d] is %v, want %v", form, i, g, gradient[i]/total)

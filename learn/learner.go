@@ -102,7 +102,9 @@ func (l *learner) begin() error {
 	}); err != nil {
 		return err
 	}
-	l.claims.squares = l.auto.squares()
+	if l.auto != nil && l.auto.fisher != nil { // a rule that embeds it may have a Start of its own
+		l.claims.squares = l.auto.fisher.Squares
+	}
 	l.spilled.readApart(true)
 	return nil
 }

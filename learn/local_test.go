@@ -161,9 +161,7 @@ func TestLocalObjectivesByDefinition(t *testing.T) {
 					}
 				}
 				want = want/total + p.L2/2*simd.Dot(w, w)
-				if !near(got, want, 1e-12) {
-					t.Errorf("%s: %.14g, by the definition %.14g", where, got, want)
-				}
+				nearly(t, got, want, 1e-12, "%s, by the definition", where)
 				checkSlope(t, where, w, gradient, func(w []float64) float64 { v, _ := localAt(p, method, 1, w); return v })
 			}
 		}
@@ -187,9 +185,7 @@ func TestMethodsAgreeWithoutEdges(t *testing.T) {
 		if d := distance(r.Model.Weights, want.Model.Weights) / norm(want.Model.Weights); r.Status != Converged || !(d <= 1e-9) {
 			t.Errorf("%s: %s, relative distance %g", method, r.Status, d)
 		}
-		if !near(r.Objective, want.Objective, 1e-12) {
-			t.Errorf("%s: objective %.14g, want %.14g", method, r.Objective, want.Objective)
-		}
+		nearly(t, r.Objective, want.Objective, 1e-12, "%s: L", method)
 	}
 }
 

@@ -152,7 +152,5 @@ func TestForbiddenPairsInBlocks(t *testing.T) {
 	p.Data = []*crf.Instance{must(crf.NewInstance(&p.Model.Schema, crf.InstanceSpec{Graph: g, Labels: [][]int32{labels},
 		NodeFeat: []crf.Features{must(crf.Dense(x, 2))}, EdgeFeat: []crf.Features{crf.Constant(g.NumEdges(), 1)}}))}
 	r := fit(t, p, Settings{Method: BBPL, Cut: Cut{Blocks: 4}, MaxPasses: 2000})
-	if r.Status != Converged {
-		t.Errorf("%s after %.0f passes: %s", r.Status, r.Passes, r.Reason)
-	}
+	oracle.Equal(t, r.Status, Converged, "after %.0f passes: %s", r.Passes, r.Reason)
 }

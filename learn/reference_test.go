@@ -80,9 +80,7 @@ func TestReferenceProblem(t *testing.T) {
 			defer e.Close()
 			check := func(where string, weights []float64, objective float64, gradient []float64) {
 				x := settled(t, e, weights)
-				if !near(x.Objective, objective, 1e-11) {
-					t.Errorf("L at %s is %.13f, want %.13f", where, x.Objective, objective)
-				}
+				nearly(t, x.Objective, objective, 1e-11, "L at %s", where)
 				got := permuted(p.Model, x.Gradient, false)
 				if gradient != nil && !(distance(got, gradient) <= 1e-9*norm(gradient)) {
 					t.Errorf("∇L at %s is %v, want %v", where, got, gradient)

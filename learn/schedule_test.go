@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestBlockSets: a pass has every block once, in sets of at most so many blocks, no two of which share an edge in any
@@ -52,9 +54,7 @@ func (l *learner) checkBlockSets(t *rapid.T, sets []blockSet, most int) {
 			}
 		}
 	}
-	if len(seen) != l.blocks {
-		t.Fatalf("%d blocks in a pass, want %d", len(seen), l.blocks)
-	}
+	oracle.MustEqual(t, len(seen), l.blocks, "blocks in a pass")
 }
 
 // TestBlockSetsFill: where blocks have few neighbours, sets are nearly full.

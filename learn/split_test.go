@@ -42,9 +42,7 @@ func TestUpperBoundIsTheDual(t *testing.T) {
 						values := oracle.Must(space.Evaluate(u.net, u.state, block, false))(t)
 						want += u.weight * values.Dual
 					}
-					if got := l.progress.Upper; !near(got, want, 1e-12) {
-						t.Errorf("%s, %s, %d blocks: F %.14g, by the dual values %.14g", name, counting, blocks, got, want)
-					}
+					nearly(t, l.progress.Upper, want, 1e-12, "%s, %s, %d blocks: F", name, counting, blocks)
 				}
 			}
 		}

@@ -273,9 +273,7 @@ func TestSpreadWithoutPrior(t *testing.T) {
 		p.L2 = 0
 		_, none, _ := s.couplings(t, p, method)
 		for e := range none {
-			if !near(none[e], weak[e], 1e-3) {
-				t.Errorf("%s: error of coupling %d is %v, with a weak prior %v", method, e, none[e], weak[e])
-			}
+			nearly(t, none[e], weak[e], 1e-3, "%s: the error of coupling %d, and with a weak prior", method, e)
 		}
 		p = p.startingAt(fit(t, p, Settings{Method: method}).Model.Weights)
 		sum := 0.0

@@ -152,14 +152,6 @@ func (l *learner) restore(state *State) error {
 	return l.schedule.source.UnmarshalBinary(in.Random)
 }
 
-// stepName names what moves the weights.
-func (s *Settings) stepName() string {
-	if s.Method.Local() {
-		return "l-bfgs"
-	}
-	return s.Step.String()
-}
-
 // possible refuses progress that no run of this problem can have made.
 func (l *learner) possible(p *progress) error {
 	c, at := &p.Check, &p.Pass

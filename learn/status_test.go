@@ -64,9 +64,7 @@ func TestStatuses(t *testing.T) {
 			}
 			e.Close()
 		}
-		if (r.Best != nil) != (test.status == EarlyStopped) {
-			t.Errorf("%s: best model %v", r.Status, r.Best)
-		}
+		oracle.Equal(t, r.Best != nil, test.status == EarlyStopped, "%s: whether there is a best model", r.Status)
 	}
 	if slices.ContainsFunc(p.Model.Weights, func(w float64) bool { return w != 0 }) {
 		t.Error("Fit changed the model it was given")
@@ -234,16 +232,14 @@ func TestPasses(t *testing.T) {
 			}
 			s.MaxIterations = iterations
 			r := fit(t, p, s)
-			if got, want := last.Pass-first, 5*perVisit*sweepCost(&p, &s); !near(got, want, 1e-12) {
-				t.Errorf("%s, %s: %v passes for 5 visits of %v sweeps, want %v", kind, name, got, perVisit, want)
-			}
+			want := 5 * perVisit * sweepCost(&p, &s)
+			nearly(t, last.Pass-first, want, 1e-12, "%s, %s: passes of 5 visits of %v sweeps", kind, name, perVisit)
 			if r.Iterations != iterations || !near(r.Passes, last.Pass+r.CheckPasses-first, 1e-12) || r.CheckPasses <= 0 {
 				t.Errorf("%s, %s: %+v, last event %+v", kind, name, *r, last)
 			}
 			// One lap for each round, and for each pass of a check.
-			if want := float64(5+checkPasses) * gradientLap(t, &p, &s); !near(r.GradientPasses, want, 1e-12) {
-				t.Errorf("%s, %s: %v gradient passes, want %v", kind, name, r.GradientPasses, want)
-			}
+			gradients := float64(5+checkPasses) * gradientLap(t, &p, &s)
+			nearly(t, r.GradientPasses, gradients, 1e-12, "%s, %s: gradient passes", kind, name)
 		}
 	}
 }
@@ -473,9 +469,7 @@ func TestEvaluateEvery(t *testing.T) {
 		Recorder: func(e Event) error {
 			if e.Eval != nil {
 				at = append(at, e.Iteration)
-				if e.Eval["first"] != e.Theta[0] {
-					t.Errorf("iteration %d: evaluated at weight %v, recorded with %v", e.Iteration, e.Eval["first"], e.Theta[0])
-				}
+				oracle.Equal(t, e.Eval["first"], e.Theta[0], "iteration %d: the weight that was evaluated", e.Iteration)
 			}
 			return nil
 		},
@@ -612,9 +606,8 @@ func TestLocalProof(t *testing.T) {
 	for _, method := range []Method{Pseudo, Piecewise, Exact} {
 		p.L2 = 1e-8
 		r := fit(t, p, Settings{Method: method, RelativeTolerance: 0.1, Gap: 1e-4})
-		if r.Status == Converged != (r.Suboptimality <= 1e-4*(1+r.Objective)) {
-			t.Errorf("%s: %s (%s), suboptimality %v of %v", method, r.Status, r.Reason, r.Suboptimality, r.Objective)
-		}
+		oracle.Equal(t, r.Status == Converged, r.Suboptimality <= 1e-4*(1+r.Objective), "%s: %s (%s)",
+			method, r.Status, r.Reason)
 		if far := fit(t, p, Settings{Method: method, RelativeTolerance: 1e-9}); !(r.Objective-far.Objective <= r.Suboptimality) {
 			t.Errorf("%s: %v is reachable, %v less %v was claimed to be the least", method, far.Objective, r.Objective, r.Suboptimality)
 		}

@@ -41,9 +41,7 @@ func TestStepFormulas(t *testing.T) {
 				squares := make([]float64, len(p.Model.Weights))
 				rule.theta = append(rule.theta, r.Model.Weights)
 				for i, gradient := range rule.gradient {
-					if rule.sizes[i] != alpha {
-						t.Errorf("%s, %s: step %d has size %v, want %v", kind, name, i, rule.sizes[i], alpha)
-					}
+					oracle.Equal(t, rule.sizes[i], alpha, "%s, %s: the size of step %d", kind, name, i)
 					for j, g := range gradient {
 						g /= variables
 						squares[j] += g * g
@@ -147,13 +145,9 @@ func TestWithoutFeatures(t *testing.T) {
 	p := s.build(t, 1)
 	for name, s := range runs {
 		r := fit(t, p, s)
-		if r.Status != Converged {
-			t.Errorf("%s: %s", name, r.Reason)
-		}
+		oracle.Equal(t, r.Status, Converged, "%s: %s", name, r.Reason)
 		for _, span := range []crf.Span{p.Model.Layout.Node[2], p.Model.Layout.Edge[3]} {
-			if norm(r.Model.Weights[span.At:][:span.Len]) != 0 {
-				t.Errorf("%s: weights of a type without elements are %v", name, r.Model.Weights[span.At:][:span.Len])
-			}
+			oracle.Equal(t, norm(r.Model.Weights[span.At:][:span.Len]), 0, "%s: weights of a type without elements", name)
 		}
 	}
 }

@@ -268,12 +268,16 @@ func (c *trainingRun) sizes(blocks int, stateBytes int64) *Sizes {
 // traits are what a run works on, which are given, and how. A state is of use to no other run, which could not go on
 // to the same bytes. What only one of two runs has, as the seed of an order, is nothing that they differ in.
 func (c *trainingRun) traits(of []trait) []trait {
-	s, order := c.settings, "cyclic"
+	s := c.settings
+	step, order := s.Step.String(), "cyclic"
+	if s.Method.Local() {
+		step = "l-bfgs"
+	}
 	if s.RandomOrder {
 		order = "random"
 	}
 	all := append([]trait{
-		{"method", string(s.Method)}, {"step", s.stepName()}, {"order", order},
+		{"method", string(s.Method)}, {"step", step}, {"order", order},
 		{"blocks together", fmt.Sprint(s.Together)}, {"l2", fmt.Sprint(c.problem.L2)},
 		{"loss", fmt.Sprint(c.problem.Loss)},
 		{"inner sweeps", fmt.Sprint(s.InnerSweeps)}, {"inner tolerance", fmt.Sprint(s.InnerTolerance)},

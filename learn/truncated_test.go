@@ -53,9 +53,7 @@ func TestTruncatedSlopes(t *testing.T) {
 				p.Model.Layout.Symmetrise(w)
 				value, gradient := truncatedAt(p, sweeps, w)
 				checkSlope(t, where, w, gradient, func(w []float64) float64 { v, _ := truncatedAt(p, sweeps, w); return v })
-				if want := lossOfBeliefs(t, p, sweeps, w); !near(value, want, 1e-12) {
-					t.Errorf("%s: %.14g, and of the beliefs %.14g", where, value, want)
-				}
+				nearly(t, value, lossOfBeliefs(t, p, sweeps, w), 1e-12, "%s: the loss of beliefs", where)
 			}
 		}
 	}
@@ -69,9 +67,7 @@ func lossOfBeliefs(t *testing.T, p Problem, sweeps int, w []float64) (loss float
 	predictor := infer.Predictor{Model: m, Counting: p.Counting, Truncated: sweeps}
 	for _, in := range p.Data {
 		beliefs := oracle.Must(predictor.Predict(t.Context(), in, nil))(t)
-		if beliefs.Sweeps != sweeps {
-			t.Errorf("%d sweeps, want %d", beliefs.Sweeps, sweeps)
-		}
+		oracle.Equal(t, beliefs.Sweeps, sweeps, "sweeps")
 		for i, labels := range in.Samples() {
 			counts := in.Weight() * in.SampleWeight(i)
 			for s, y := range labels {
