@@ -2,6 +2,7 @@ package learn
 
 import (
 	"math"
+	"slices"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/simd"
@@ -9,27 +10,24 @@ import (
 
 // aggregate is the aggregated gradient: the sum of all contributions, with what labels take from it.
 type aggregate struct {
-	*contributionLayout
+	shape     *contributionLayout
 	layout    *crf.Layout
 	total     []float64 // [weights] (1/N) Σ M τ, of nodes and edges, cut and untied ones too
 	moments   []float64 // sums of the beliefs of tied types, the part of F, and Σ c H(τ)
 	gradient  []float64 // [weights]
-	watched   []float64 // [weights] the gradient at the pass end before, in a check
 	data      []float64 // [weights] M w̄, with the observed parts of partly observed samples
 	reference []float64 // [weights] Σ M w(y) of the labellings of the upper bound; it may be data
 	magnitude float64   // norm of M w̄, as if hidden labels were state 0
 }
 
 func (a *aggregate) allocate() {
-	for _, x := range []*[]float64{&a.total, &a.gradient, &a.watched} {
-		*x = make([]float64, a.layout.Size)
-	}
-	a.moments = make([]float64, a.stride-a.layout.TiedSize)
+	a.total, a.gradient = make([]float64, a.layout.Size), make([]float64, a.layout.Size)
+	a.moments = make([]float64, a.shape.stride-a.layout.TiedSize)
 }
 
 // add adds the change of a contribution.
 func (a *aggregate) add(change []float64) {
-	for _, span := range a.tied {
+	for _, span := range a.shape.tied {
 		simd.AddScaled(a.total[span.At:][:span.Len], change[span.Part:][:span.Len], 1)
 	}
 	addTo(a.moments, change[a.layout.TiedSize:])
@@ -50,6 +48,9 @@ func (a *aggregate) addUntied(next []float64, units []*unit, block int) {
 	}
 }
 
+// bound is the part that messages have in F, of all contributions.
+func (a *aggregate) bound() float64 { return a.moments[len(a.moments)-2] }
+
 // entropy is Σ c H(τ) of all contributions.
 func (a *aggregate) entropy() float64 { return a.moments[len(a.moments)-1] }
 
@@ -69,32 +70,22 @@ func (a *aggregate) estimate(theta []float64, l2 float64) (objective, norm float
 
 // meanBeliefs writes the mean belief of every type: uniform for untied types and for types without elements.
 func (a *aggregate) meanBeliefs(dst []float64) {
-	at := 0
-	mean := func(moment, states int) {
-		out := dst[at:][:states]
-		at += states
-		total := 0.0
-		if moment >= 0 {
-			copy(out, a.moments[moment-a.layout.TiedSize:][:states])
-			for i := range out {
-				out[i] = max(out[i], 0)
-				total += out[i]
+	moments := slices.Concat(a.shape.nodeMoment, a.shape.edgeMoment)
+	for t, span := range allSpans(a.layout) {
+		mean, total := dst[:span.States], 0.0
+		dst = dst[span.States:]
+		for i := range mean {
+			if mean[i] = 0; moments[t] >= 0 {
+				mean[i] = max(a.moments[moments[t]-a.layout.TiedSize+i], 0)
+			}
+			total += mean[i]
+		}
+		for i := range mean {
+			if mean[i] /= total; !(total > 0) {
+				mean[i] = 1 / float64(span.States)
 			}
 		}
-		for i := range out {
-			if total > 0 {
-				out[i] /= total
-			} else {
-				out[i] = 1 / float64(states)
-			}
-		}
-	}
-	for t, span := range a.layout.Node {
-		mean(a.nodeMoment[t], span.States)
-	}
-	for t, span := range a.layout.Edge {
-		mean(a.edgeMoment[t], span.States)
-		span.Symmetrise(dst[at-span.States : at])
+		span.Symmetrise(mean)
 	}
 }
 

@@ -65,8 +65,7 @@ func newPrintedNetwork(g *graph.Graph, states []int, c printedCounts) *printedNe
 	return n
 }
 
-// entry returns where the table of edge e has the states x of the end at the side and y of the
-// other end.
+// entry returns where the table of edge e has the states x of the end at the side and y of the other end.
 func (n *printedNetwork) entry(e, side, x, y int) int {
 	if side == 1 {
 		x, y = y, x
@@ -175,9 +174,8 @@ const (
 	printedSweeps    = 50000
 )
 
-// visit infers the block whose nodes are marked, with the beliefs of all other nodes held, and
-// with all messages held on edges that have no end in the block. Then it replaces the edge
-// beliefs of E_i.
+// visit infers the block whose nodes are marked, with the beliefs of all other nodes held, and with all messages held
+// on edges that have no end in the block. Then it replaces the edge beliefs of E_i.
 func (n *printedNetwork) visit(inBlock []bool, how reading) error {
 	damping, smallest, waiting := 0.0, math.Inf(1), 0
 	for range printedSweeps {
@@ -197,9 +195,8 @@ func (n *printedNetwork) visit(inBlock []bool, how reading) error {
 	return fmt.Errorf("a visit has not settled in %d sweeps: its smallest change is %v", printedSweeps, smallest)
 }
 
-// sweep goes through the nodes of the block. Each renews the messages that arrive at it, then
-// its belief, and then the messages that leave it for another block. Those that leave it within
-// the block are renewed where they arrive.
+// sweep goes through the nodes of the block. Each renews the messages that arrive at it, then its belief, and then the
+// messages that leave it for another block. Those that leave it within the block are renewed where they arrive.
 func (n *printedNetwork) sweep(inBlock []bool, how reading, damping float64) (change float64) {
 	for s := range n.states {
 		if !inBlock[s] {
@@ -375,8 +372,7 @@ func (d *printedData) frequencies() (node, edge [][]float64) {
 	return node, edge
 }
 
-// printedProblem is a learning problem for both: data and blocks for the oracle, and what
-// learn.Fit needs.
+// printedProblem is a learning problem for both: data and blocks for the oracle, and what learn.Fit needs.
 type printedProblem struct {
 	data  []*printedData
 	block []int32 // [nodes] of every instance
@@ -386,9 +382,8 @@ type printedProblem struct {
 	fit   learn.Problem
 }
 
-// algorithm2 begins with zero weights and uniform beliefs, and returns the weights after each
-// iteration. Iteration t visits block order[t], the same in every instance, and steps against the
-// gradient of all beliefs as they are stored:
+// algorithm2 begins with zero weights and uniform beliefs, and returns the weights after each iteration. Iteration t
+// visits block order[t], the same in every instance, and steps against the gradient of all beliefs as they are stored:
 //
 //	(9)  g_t = (1/N) Σ_n M_n τ_n − w̄ + l2 θ_t,   θ_{t+1} = θ_t − α g_t
 //
@@ -475,9 +470,8 @@ func (c printedCase) assignment(nodes int, rng *rand.Rand) []int32 {
 	return block
 }
 
-// printedTypes is what crf has to know of a network: one type of nodes for each number of
-// states, and one type of edges for each pair of these that occurs. The first end of an edge is
-// of the type with the smaller number.
+// printedTypes is what crf has to know of a network: one type of nodes for each number of states, and one type of edges
+// for each pair of these that occurs. The first end of an edge is of the type with the smaller number.
 type printedTypes struct {
 	graph    *graph.Graph
 	states   []int // [nodes]
@@ -592,7 +586,7 @@ func (c printedCase) problem(t *testing.T, seed uint64) *printedProblem {
 	}
 	p.block = c.assignment(len(y.states), rng)
 	nodeAt, edgeAt, size := y.places()
-	oracle.MustEqual(t, size, len(model.Weights), "weights that the oracle counts")
+	oracle.MustEqual(t, len(model.Weights), size, "weights of the model, which the oracle counts")
 	p.fit = learn.Problem{Model: model, Counting: counts.forFit, L2: p.l2}
 	for range c.graph.instances {
 		d := &printedData{network: newPrintedNetwork(y.graph, y.states, counts), nodeAt: nodeAt, edgeAt: edgeAt}
@@ -622,8 +616,7 @@ func drawFeatures(rng *rand.Rand, rows, dim int, oneHot bool) [][]float64 {
 	return features
 }
 
-// drawLabels draws labels that often follow those of a neighbour, so that there is something to
-// learn for the edges.
+// drawLabels draws labels that often follow those of a neighbour, so that there is something to learn for the edges.
 func drawLabels(rng *rand.Rand, n *printedNetwork) []int32 {
 	labels := make([]int32, len(n.states))
 	for s, k := range n.states {
@@ -709,8 +702,7 @@ func furthest(a, b [][]float64) (difference float64, iteration, weight int) {
 	return difference, iteration, weight
 }
 
-// TestAlgorithm2AsPrinted: learn.Fit by blocks has the weights of the paper's Algorithm 2 after
-// every iteration.
+// TestAlgorithm2AsPrinted: learn.Fit by blocks has the weights of the paper's Algorithm 2 after every iteration.
 func TestAlgorithm2AsPrinted(t *testing.T) {
 	oracle.Long(t)
 	seed := uint64(0)

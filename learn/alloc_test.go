@@ -30,27 +30,25 @@ func allocations(t *testing.T, p *Problem, s *Settings) float64 {
 	l := must(newLearner(p, s))
 	defer l.pool.Close()
 	for l.progress.Check.Active {
-		oracle.Must(l.visitInPass())(t)
+		oracle.Must(l.visitInWholePass())(t)
 	}
 	iterate := func() {
 		oracle.OK(t, l.iterate())
 	}
-	for range 3 * l.perPass() { // every block, with a random order too
+	for range 3 * l.schedule.perPass() { // every block, with a random order too
 		iterate()
 	}
 	l.growWorkers()
-	// The process is counted, and the runtime allocates when it likes: what an iteration
-	// allocates comes every time.
-	n := testing.AllocsPerRun(2*l.perPass(), iterate)
+	// The process is counted, and the runtime allocates when it likes: what an iteration allocates comes every time.
+	n := testing.AllocsPerRun(2*l.schedule.perPass(), iterate)
 	for try := 0; n != 0 && try < 3; try++ {
-		n = testing.AllocsPerRun(2*l.perPass(), iterate)
+		n = testing.AllocsPerRun(2*l.schedule.perPass(), iterate)
 	}
 	return n
 }
 
-// growWorkers lets every worker do every unit of every block: which of them does
-// is left to chance otherwise, and one that comes late has still to grow. So has the
-// measurement of a Hessian, which is due a few times in a run only.
+// growWorkers lets every worker do every unit of every block: which of them does is left to chance otherwise, and one
+// that comes late has still to grow. So has the measurement of a Hessian, which is due a few times in a run only.
 func (l *learner) growWorkers() {
 	if l.auto != nil && l.auto.dense.Measures() {
 		if err := l.auto.dense.Measure(nil, 0); err != nil {
@@ -58,7 +56,7 @@ func (l *learner) growWorkers() {
 		}
 		l.auto.dense.Spent = math.Inf(1) // on no other: its sample, which is drawn anew, may be larger next time
 	}
-	for _, blocks := range l.visits {
+	for _, blocks := range l.schedule.stepPass {
 		v := visit{kind: consistentVisit, blocks: blocks}
 		v.jobs = l.ranks.jobs(&v, l.jobsOf(blocks))
 		for worker := range l.workers {

@@ -62,16 +62,13 @@ func (a *auto) passesHere() int {
 	return a.descent.passesHere
 }
 
-// Guarded implements StepRule.
 func (a *auto) Guarded() bool { return true }
 
 // automatic returns the rule: others may embed it.
 func (a *auto) automatic() *auto { return a }
 
-// String implements StepRule.
 func (a *auto) String() string { return "auto" }
 
-// Start implements StepRule.
 func (a *auto) Start(p StepProblem) (err error) {
 	run := p.messages
 	if p.automatic != a {
@@ -84,7 +81,7 @@ func (a *auto) Start(p StepProblem) (err error) {
 	}
 	data := run.statistics()
 	moments := func(kind int) []float64 { return data.Moments(kind, linear.MaxRotated) }
-	if a.fisher, err = linear.NewFisher(run.layout, p.L2, moments); err != nil {
+	if a.fisher, err = linear.NewFisher(&run.model.Layout, p.L2, moments); err != nil {
 		return err
 	}
 	a.dense = linear.NewDense(run.denseProblem(a.fisher.Squares))
@@ -108,7 +105,7 @@ func (a *auto) forget() {
 	}
 }
 
-// State implements StepRule; after a run there is none.
+// State is nil after a run.
 func (a *auto) State() any {
 	if a.messages == nil {
 		return nil
@@ -124,25 +121,24 @@ func (a *auto) State() any {
 	}
 }
 
-// Step implements StepRule.
 func (a *auto) Step(theta, gradient []float64) float64 {
 	e := a.incremental
 	if e.visits == 0 {
 		a.takeMeanBeliefs()
 		copy(a.startWeights, theta)
 		a.startValue = a.messages.progress.FirstObjective
-		if !a.messages.bounded { // nothing would tell that visits have led astray
+		if !a.messages.holds.bounded { // nothing would tell that visits have led astray
 			a.beginDescent(theta, a.startWeights, a.startValue, false)
 			return 0
 		}
 		e.begin(theta)
 	}
-	e.visit(theta, gradient)
+	e.takeVisit(theta, gradient)
 	a.apply(a.plain, e.gradient)
 	for j, d := range a.plain {
 		theta[j] = e.mean[j] - d
 	}
-	if e.visits%a.messages.perPass() == 0 && !e.leads() {
+	if e.visits%a.messages.schedule.perPass() == 0 && !e.leads() {
 		a.beginDescent(theta, a.startWeights, a.startValue, true)
 	}
 	return 1
@@ -171,7 +167,7 @@ func (a *auto) advance(theta, gradient []float64) (size float64) {
 // takeMeanBeliefs takes π from the beliefs of the moment. A state that they have given up
 // would look free to move at no curvature; if it occurs in the labels, it is not.
 func (a *auto) takeMeanBeliefs() {
-	a.messages.meanBeliefs(a.beliefs)
+	a.messages.sums.meanBeliefs(a.beliefs)
 	at := 0
 	for _, span := range a.spans {
 		mean := a.beliefs[at:][:span.States]

@@ -30,7 +30,7 @@ func TestAutoOnSlowMessages(t *testing.T) {
 			for _, method := range []Method{BBPL, InnerDual, Full} {
 				step := &auto{}
 				r := fit(t, p, Settings{Method: method, Step: step, RelativeTolerance: 1e-7})
-				oracle.Equal(t, r.Status, Converged, "%s ended with", method)
+				oracle.Equal(t, r.Status, Converged, "the end of %s", method)
 				descent = descent || step.descent.began
 				objectives = append(objectives, r.Objective)
 			}

@@ -18,8 +18,8 @@ func TestBoundIsFlat(t *testing.T) {
 		}
 		l := blockLearner(t, &p)
 		pass := func() float64 {
-			for i := range l.whole {
-				set := l.whole[i]
+			for i := range l.schedule.wholePass {
+				set := l.schedule.wholePass[i]
 				v := visit{kind: consistentVisit, blocks: set,
 					limits: l.messages.wholeLimits()}
 				oracle.Must(l.visitBlocks(v))(t)
@@ -33,7 +33,7 @@ func TestBoundIsFlat(t *testing.T) {
 		}
 		e := must(NewEvaluator(p, 1))
 		defer e.Close()
-		wantNear(t, settled(t, e, p.Model.Weights).Objective, exact, 1e-10, "%d states: objective", states)
+		nearly(t, settled(t, e, p.Model.Weights).Objective, exact, 1e-10, "F of %d states", states)
 		var settledMessages [][]float64
 		for _, u := range l.units {
 			settledMessages = append(settledMessages, append([]float64(nil), u.state.LogMessage...))

@@ -32,7 +32,7 @@ type checkProgress struct {
 	Decided bool
 	// Certain: whatever messages still change does not change what the check has found.
 	Certain bool
-	// Watched: aggregate.watched is the gradient of the pass before, at the same weights.
+	// Watched: claims.watched is the gradient of the pass before, at the same weights.
 	Watched bool
 	// Change and LastChange are those of the gradient, in the last pass and in the one before it.
 	Change     float64
@@ -55,8 +55,6 @@ const (
 	// unknownShare of the gradient's norm is what may be left unknown of it at the start and the
 	// end of a run. A claim holds with certainty times as much as seems to be left.
 	unknownShare, certainty = 0.05, 2
-	// longestSave of a limit of time is the most that a state may take.
-	longestSave = 0.1
 	// slowestSettling and fastestSettling bound the factor per pass by which changes of the
 	// gradient shrink, as it is used: two changes in a row say little of those to come.
 	slowestSettling, fastestSettling = 0.995, 0.3
@@ -71,13 +69,13 @@ const (
 // startCheck begins a check at the weights of the moment. Where inference may have several fixed points, a claim is
 // about the one that anybody finds from scratch, not about the one that messages followed the weights to.
 func (l *learner) startCheck(purpose checkPurpose) {
-	if purpose != checkInitial && !l.convexNumbers {
+	if purpose != checkInitial && !l.holds.convexNumbers {
 		l.messages.reset()
 		l.progress.MessageDamping = 0
 	}
 	// What a claim has watched is of the same weights as the final check of a run that a limit ends meanwhile.
 	last, unknown := &l.progress.Check, math.NaN()
-	watched := l.convexNumbers && last.Active && last.Purpose == checkConvergence && last.Watched
+	watched := l.holds.convexNumbers && last.Active && last.Purpose == checkConvergence && last.Watched
 	l.progress.Check = checkProgress{
 		Active: true, Purpose: purpose, Watched: watched, Change: unknown, LastChange: unknown, LastResidual: unknown,
 	}
@@ -116,8 +114,11 @@ func (l *learner) endCheckPass() (done bool, err error) {
 	return false, nil
 }
 
-// startFinalCheck is for a run that a limit ended, at the weights that it ends with. What a longer run would go on
-// from is the state before the final check. A pass at these weights which a limit of time has cut short is its first.
+// startFinalCheck is for a run that a limit ended, at the weights that it ends with. The order matters. First the state
+// is saved, before any weights move: a longer run goes on from there, and not from the final check. Then it is asked
+// what is known of the weights to end with, while the pass at work and its values are still those of descent. Only then
+// weights go back to the accepted ones. A pass at these which a limit of time has cut short becomes the first of the
+// check, which startCheck would begin anew.
 func (l *learner) startFinalCheck() error {
 	p := &l.progress
 	if p.Status != TimeLimit || l.clock.savesInTime() {
@@ -147,9 +148,9 @@ func (l *learner) startFinalCheck() error {
 func (l *learner) takeAcceptedValues() {
 	p, d := &l.progress, l.auto.descent
 	l.messages.restore()
-	copy(l.gradient, d.originGradient)
+	copy(l.sums.gradient, d.originGradient)
 	p.Pass, p.Upper, p.Objective = p.Accepted, d.value, d.value
-	p.GradientNorm = math.Sqrt(simd.Dot(l.gradient, l.gradient))
+	p.GradientNorm = math.Sqrt(simd.Dot(l.sums.gradient, l.sums.gradient))
 	p.Check = checkProgress{Active: true, Purpose: checkFinal, AtHand: true}
 }
 
@@ -184,7 +185,7 @@ func (l *learner) claimOrGoOn() (done bool, err error) {
 		return false, err
 	}
 	if l.claims.whyNotConverged() == "" {
-		p.Status, p.Reason = stationary(l.convex), l.claims.claim()
+		p.Status, p.Reason = stationary(l.holds.convex), l.claims.claim()
 		return true, l.checkpoint()
 	}
 	p.FailedChecks++
@@ -192,7 +193,7 @@ func (l *learner) claimOrGoOn() (done bool, err error) {
 	switch {
 	case l.auto.descends():
 		p.Accepted = p.Pass
-		l.auto.advance(l.model.Weights, l.gradient)
+		l.auto.advance(l.model.Weights, l.sums.gradient)
 	case l.auto != nil: // the check has visited every block at these weights
 		l.auto.incremental.begin(l.model.Weights)
 	}
@@ -218,7 +219,7 @@ func (l *learner) endRun() (done bool, err error) {
 		return true, l.record(l.checkEvent())
 	}
 	missing := l.claims.whyNotConverged()
-	if missing == "" && p.Status.limited() && l.convex {
+	if missing == "" && p.Status.limited() && l.holds.convex {
 		p.Reason += "; all is within the tolerances, and a few passes more would claim convergence"
 	}
 	if missing != "" {
@@ -233,7 +234,7 @@ func (l *learner) endRun() (done bool, err error) {
 // refreshed tells descent of what a check has found at the same weights: the change must not pass for curvature.
 func (l *learner) refreshed() {
 	if l.auto != nil && l.auto.descent.began {
-		l.auto.descent.refreshed(l.gradient, l.progress.Upper)
+		l.auto.descent.refreshed(l.sums.gradient, l.progress.Upper)
 	}
 }
 
@@ -267,18 +268,18 @@ func (l *learner) weightsToEndWith(status Status) ([]float64, point) {
 // knowsAccepted reports that the pass which accepted the origin of descent's line has found all that a final check of
 // it would: so a limit of time ends a run at once. Small problems have the time to check.
 func (l *learner) knowsAccepted() bool {
-	if !l.convexNumbers || !l.auto.descends() || !l.messages.copies() || !l.auto.descent.onLine() {
+	if !l.holds.convexNumbers || !l.auto.descends() || !l.messages.copies() || !l.auto.descent.onLine() {
 		return false // of other numbers a final check infers from scratch
 	}
 	d := l.auto.descent
-	return d.slope < 0 && (!l.bounded || d.lowestPoint == d.originPoint)
+	return d.slope < 0 && (!l.holds.bounded || d.lowestPoint == d.originPoint)
 }
 
 // canFinishPass reports that a whole pass is at work which a limit of time leaves to the final check, as its first: the
 // run ends with the weights of this pass.
 func (l *learner) canFinishPass() bool {
 	_, end := l.weightsToEndWith(TimeLimit)
-	return l.auto.descends() && !l.progress.Check.Active && l.progress.Pass.Next > 0 && l.convexNumbers &&
+	return l.auto.descends() && !l.progress.Check.Active && l.progress.Pass.Next > 0 && l.holds.convexNumbers &&
 		end == l.progress.Point
 }
 
@@ -288,7 +289,7 @@ func (l *learner) endSeconds() float64 {
 	seconds := 0.0
 	switch at := l.progress.Pass.Next; {
 	case at > 0 && l.canFinishPass():
-		seconds = l.clock.wholePassSeconds() * float64(len(l.whole)-at) / float64(len(l.whole))
+		seconds = l.clock.wholePassSeconds() * float64(len(l.schedule.wholePass)-at) / float64(len(l.schedule.wholePass))
 	case at == 0 || !l.knowsAccepted():
 		seconds = l.clock.wholePassSeconds()
 	}
@@ -310,7 +311,7 @@ func (l *learner) boundByLowest() {
 
 // least returns the smallest F of accepted weights, where F bounds the objective.
 func (l *learner) least() float64 {
-	if !l.bounded || !l.auto.descends() {
+	if !l.holds.bounded || !l.auto.descends() {
 		return math.Inf(1)
 	}
 	return l.auto.descent.least
@@ -341,10 +342,6 @@ func (l *learner) recall() {
 }
 
 func (l *learner) checkEvent() Event {
-	p := &l.progress
-	return Event{
-		Iteration: p.Iterations, Block: allBlocks, Check: true, Objective: p.Objective,
-		GradientNorm: p.GradientNorm, Suboptimality: l.claims.suboptimality(),
-		Sweeps: p.Check.Passes, Residual: p.Pass.Residual,
-	}
+	return Event{Block: allBlocks, Check: true, Suboptimality: l.claims.suboptimality(), Sweeps: l.progress.Check.Passes,
+		Residual: l.progress.Pass.Residual}
 }

@@ -35,9 +35,8 @@ func TestLimitReturnsTheLowest(t *testing.T) {
 	}
 }
 
-// TestCheckIsShortAndRight: a claim of convergence is decided by the gradient as it
-// settles, in far fewer sweeps than its messages would need to settle by
-// themselves, and the claim holds.
+// TestCheckIsShortAndRight: a claim of convergence is decided by the gradient as it settles, in far fewer sweeps than
+// its messages would need to settle by themselves, and the claim holds.
 func TestCheckIsShortAndRight(t *testing.T) {
 	oracle.Long(t)
 	for kind, p := range problems(t) {
@@ -123,9 +122,8 @@ func TestFallBack(t *testing.T) {
 	}
 }
 
-// TestWhatIsMissing: hidden labels leave no suboptimality, and the gap of the inference is held to
-// what is asked for in its place; a norm of the gradient is within the tolerance with what is
-// unknown of it.
+// TestWhatIsMissing: hidden labels leave no suboptimality, and the gap of the inference is held to what is asked for in
+// its place; a norm of the gradient is within the tolerance with what is unknown of it.
 func TestWhatIsMissing(t *testing.T) {
 	p := randomProblem(t, 1, problemOptions{rows: 6, cols: 5, states: 3, nodeDim: 2, edgeDim: 1, missing: 0.2, l2: 1})
 	s := must(Settings{Method: BBPL, Gap: 1e-4, GradientTolerance: 1}.resolve(&p))

@@ -14,14 +14,17 @@ const roundingShare = 1e-13
 // and what is known of these.
 type claims struct {
 	*inference
+	watched []float64   // [weights] the gradient at the end of the pass before, in a check
 	squares [][]float64 // of features, by types: see unknownOfClamped; nil: of no automatic steps
 }
 
-// checkBelow returns the aggregated gradient norm at which a check is worth its cost. Stale contributions can make the
-// norm look smaller than it is, so each check that failed asks for a smaller one.
-func (k *claims) checkBelow() float64 {
+// worthChecking reports that a check is worth its cost: so many iterations after the last one the aggregated gradient
+// is so small that convergence may be claimed. Stale contributions can make its norm look smaller than it is, so each
+// check that failed asks for a smaller one.
+func (k *claims) worthChecking(iterations int) bool {
+	p := &k.progress
 	share, _ := k.shareOfCheck()
-	return k.tolerance() * share
+	return p.GradientNorm <= k.tolerance()*share && p.Iterations-p.LastCheck >= iterations
 }
 
 // shareOfCheck is the share of the tolerance at which the next check of a claim begins. Below the smallest it is not
@@ -35,7 +38,8 @@ func (k *claims) shareOfCheck() (share float64, smallest bool) {
 // asked returns the gradient norm that the settings demand of a claim. tolerance, which may be smaller, is where a
 // check begins and is decided, so that the suboptimality falls below Settings.Gap, too.
 func (k *claims) asked() float64 {
-	return max(k.settings.GradientTolerance, k.settings.RelativeTolerance*k.progress.FirstNorm, roundingShare*k.magnitude)
+	s := k.settings
+	return max(s.GradientTolerance, s.RelativeTolerance*k.progress.FirstNorm, roundingShare*k.sums.magnitude)
 }
 
 func (k *claims) tolerance() float64 {
@@ -43,8 +47,8 @@ func (k *claims) tolerance() float64 {
 	if math.IsNaN(value) {
 		value = k.progress.Objective // about as large
 	}
-	if l2 := k.problem.L2; l2 > 0 && k.certified && math.Abs(value) <= math.MaxFloat64 {
-		asked = max(min(asked, gradientFor(k.settings.Gap*(1+math.Abs(value)), l2)), roundingShare*k.magnitude)
+	if l2 := k.problem.L2; l2 > 0 && k.holds.certified && math.Abs(value) <= math.MaxFloat64 {
+		asked = max(min(asked, gradientFor(k.settings.Gap*(1+math.Abs(value)), l2)), roundingShare*k.sums.magnitude)
 	}
 	return asked
 }
@@ -53,7 +57,7 @@ func (k *claims) tolerance() float64 {
 // at most, with what rounding leaves unknown of the two bounds; NaN where that is not known, as
 // without a regulariser, where nothing but 0 bounds the objective from below.
 func (k *claims) suboptimality() float64 {
-	if p := &k.progress; k.certified && k.problem.L2 > 0 {
+	if p := &k.progress; k.holds.certified && k.problem.L2 > 0 {
 		return max(0, p.Upper-p.Lower) + roundingShare*(math.Abs(p.Upper)+math.Abs(p.Lower))
 	}
 	return math.NaN()
@@ -63,29 +67,32 @@ func (k *claims) suboptimality() float64 {
 // start nothing bounds the weights, and with huge ones rounding may leave an entropy that no beliefs have.
 func (k *claims) raiseLowerBound() {
 	p := &k.progress
-	if !k.certified || !math.IsNaN(p.FirstObjective) && !(p.Upper <= p.FirstObjective+k.slack()) {
+	if !k.holds.certified || !math.IsNaN(p.FirstObjective) && !(p.Upper <= p.FirstObjective+k.slack()) {
 		return
 	}
 	square := 0.0
-	for i, x := range k.total {
-		square += (x - k.data[i]) * (x - k.data[i])
+	for i, x := range k.sums.total {
+		square += (x - k.sums.data[i]) * (x - k.sums.data[i])
 	}
-	if bound := lowerBound(k.entropy(), square, k.problem.L2, k.problem.Statistics == nil); bound > p.Lower {
+	if bound := lowerBound(k.sums.entropy(), square, k.problem.L2, k.problem.Statistics == nil); bound > p.Lower {
 		p.Lower = bound
 	}
 }
 
+// watch remembers the gradient, so that decide sees how much the next pass changes it.
+func (k *claims) watch() { copy(k.watched, k.sums.gradient) }
+
 // decide finds whether a pass has decided the check. Changes of the gradient g that shrink
 // by a factor r per pass leave r/(1−r) of the last one to come.
 func (k *claims) decide() {
-	c, pass := &k.progress.Check, &k.progress.Pass
+	c, pass, holds := &k.progress.Check, &k.progress.Pass, &k.holds
 	residualRatio := pass.Residual / c.LastResidual
 	c.LastResidual = pass.Residual
 	change := 0.0
-	for i, g := range k.gradient {
+	for i, g := range k.sums.gradient {
 		change += (g - k.watched[i]) * (g - k.watched[i])
 	}
-	copy(k.watched, k.gradient)
+	k.watch()
 	older := c.LastChange
 	c.LastChange, c.Change = c.Change, math.Sqrt(change)
 	if !c.Watched {
@@ -110,20 +117,20 @@ func (k *claims) decide() {
 		// Messages that ascend no dual may leave F far above L where the gradient has settled, and so may those of
 		// networks with hidden labels. Where consistent beliefs take a forbidden state, and bound nothing, residuals
 		// tell: learning goes on to a smaller gradient first, as long as the next check asks for one.
-		closed := (k.certified || k.monotone) && pass.Gap <= closedGap*(1+math.Abs(k.progress.Objective))
+		closed := (holds.certified || holds.monotone) && pass.Gap <= closedGap*(1+math.Abs(k.progress.Objective))
 		_, smallest := k.shareOfCheck()
-		bounds := k.monotone && k.certified && (!math.IsInf(pass.Gap, 1) || !smallest)
+		bounds := holds.monotone && holds.certified && (!math.IsInf(pass.Gap, 1) || !smallest)
 		c.Certain = norm+c.Left <= tolerance && (bounds || closed || pass.Residual <= stillResidual)
 		// Where the norm exceeds the tolerance by more than messages can still change it, the claim is refuted already:
 		// learning goes on.
-		c.Certain = c.Certain || norm-left > tolerance && k.monotone || k.proves(k.suboptimality())
+		c.Certain = c.Certain || norm-left > tolerance && holds.monotone || k.proves(k.suboptimality())
 		c.Decided = c.Certain
 	default:
 		if !(norm < tolerance) { // which is not known before the first gradient
 			tolerance = norm
 		}
-		c.Certain = left <= unknownShare*tolerance && (k.monotone || k.certified || pass.Residual <= stillResidual)
-		enough := k.certified && c.Purpose == checkInitial && c.Passes >= 2*fewPasses // as F bounds L at any messages
+		c.Certain = left <= unknownShare*tolerance && (holds.monotone || holds.certified || pass.Residual <= stillResidual)
+		enough := holds.certified && c.Purpose == checkInitial && c.Passes >= 2*fewPasses // as F bounds L at any messages
 		c.Decided = c.Certain && (enough || !(pass.Gap > closedGap*(1+math.Abs(k.progress.Objective))))
 	}
 }
@@ -150,7 +157,7 @@ func (k *claims) whyNotConverged() string {
 			"them", unknown)
 	case !(p.GradientNorm <= k.asked()) || math.IsInf(p.GradientNorm, 1):
 		return fmt.Sprintf("gradient norm %.3g > %.3g", p.GradientNorm, k.asked()) + k.convexNumbersHelp()
-	case c.Purpose == checkConvergence && p.GradientNorm+c.Left > k.asked() && k.asked() > roundingShare*k.magnitude:
+	case c.Purpose == checkConvergence && p.GradientNorm+c.Left > k.asked() && k.asked() > roundingShare*k.sums.magnitude:
 		return fmt.Sprintf("gradient norm %.3g, of which %.3g is unknown, > %.3g", p.GradientNorm, c.Left, k.asked()) +
 			k.convexNumbersHelp()
 	case !c.Certain:
@@ -161,7 +168,7 @@ func (k *claims) whyNotConverged() string {
 		}
 	case !math.IsNaN(sub) && k.problem.L2 > 0:
 		if sub > k.settings.Gap*scale {
-			return tooFar(sub, k.settings.Gap*scale, p.GradientNorm, k.problem.L2, roundingShare*k.magnitude)
+			return tooFar(sub, k.settings.Gap*scale, p.GradientNorm, k.problem.L2, roundingShare*k.sums.magnitude)
 		}
 	case pass.Gap > k.settings.Gap*scale:
 		return fmt.Sprintf("gap of the inference %.3g > %.3g: messages have not settled, and more passes settle them",
@@ -174,7 +181,7 @@ func (k *claims) whyNotConverged() string {
 // beliefs of clamped networks are so to about roundingShare of their mass, and that counts with the potentials of all
 // elements.
 func (k *claims) unknownOfClamped() (sum float64) {
-	if k.squares == nil || !k.hidden || k.problem.L2 > 0 {
+	if k.squares == nil || !k.holds.hidden || k.problem.L2 > 0 {
 		return 0
 	}
 	for kind, span := range allSpans(&k.model.Layout) {
@@ -187,7 +194,7 @@ func (k *claims) unknownOfClamped() (sum float64) {
 
 // convexNumbersHelp names what helps where counting numbers are not convex.
 func (k *claims) convexNumbersHelp() string {
-	if k.convexNumbers {
+	if k.holds.convexNumbers {
 		return ""
 	}
 	return "; these counting numbers are not convex, those of trw are"
@@ -199,14 +206,14 @@ func (k *claims) claim() string {
 		return k.proof(k.suboptimality())
 	}
 	text := fmt.Sprintf("gradient norm %.3g ≤ %.3g", k.progress.GradientNorm, k.asked())
-	if k.asked() == roundingShare*k.magnitude {
+	if k.asked() == roundingShare*k.sums.magnitude {
 		text += ", all that rounding leaves"
 	}
 	if sub := k.suboptimality(); sub <= k.settings.Gap*(1+math.Abs(k.progress.Objective)) {
 		text += fmt.Sprintf(", suboptimality %.3g ≤ %.3g", sub, k.settings.Gap*(1+math.Abs(k.progress.Objective)))
 	}
 	switch {
-	case k.problem.L2 == 0 && k.convex:
+	case k.problem.L2 == 0 && k.holds.convex:
 		text += ", and l2 is 0: nothing bounds how far the optimum is"
 	case math.IsInf(k.progress.Pass.Gap, 1):
 		text += "; consistent beliefs take a forbidden state: nothing bounds how far the optimum is"

@@ -28,8 +28,7 @@ func (p Problem) weighing(seed uint64) Problem {
 	return p
 }
 
-// logSumGiven is the logarithm of the sum of exp(score) over all states with the ones that are
-// given, by enumeration.
+// logSumGiven is the logarithm of the sum of exp(score) over all states with the ones that are given, by enumeration.
 func logSumGiven(m *crf.Model, in *crf.Instance, given []int32) float64 {
 	network := ground.Condition(m, in).Network()
 	x, scores := make([]int, len(given)), []float64{}
@@ -90,7 +89,7 @@ func TestClassWeightsByEnumeration(t *testing.T) {
 		p := p.weighing(7)
 		w := p.randomWeights(2, 0.4)
 		value, gradient := localAt(p, Exact, 2, w)
-		wantNear(t, value, weightedLikelihood(p, w), 1e-12, "%s: L", name)
+		nearly(t, value, weightedLikelihood(p, w), 1e-12, "%s: L", name)
 		checkSlope(t, name, w, gradient, func(w []float64) float64 { v, _ := localAt(p, Exact, 1, w); return v })
 	}
 }
@@ -113,10 +112,10 @@ func TestClassWeightsOfBounds(t *testing.T) {
 			if !instances.AnyHidden(p.Data) && r.Objective < exact-1e-9 || name == "forest" && numbers != "convex" && !near(r.Objective, exact, 1e-9) {
 				t.Errorf("%s, %s: L = %.12g, exact %.12g", name, numbers, r.Objective, exact)
 			}
-			if e.l.convex == instances.AnyHidden(p.Data) {
-				t.Errorf("%s, %s: convex %v", name, numbers, e.l.convex)
+			if e.l.holds.convex == instances.AnyHidden(p.Data) {
+				t.Errorf("%s, %s: convex %v", name, numbers, e.l.holds.convex)
 			}
-			if e.l.certified && !near(e.l.progress.Upper, r.Objective, 1e-8) {
+			if e.l.holds.certified && !near(e.l.progress.Upper, r.Objective, 1e-8) {
 				t.Errorf("%s, %s: L = %.12g, its upper bound %.12g", name, numbers, r.Objective, e.l.progress.Upper)
 			}
 			checkSlope(t, name+", "+numbers, w, slices.Clone(r.Gradient), func(w []float64) float64 { return settled(t, e, w).Objective })
@@ -124,9 +123,8 @@ func TestClassWeightsOfBounds(t *testing.T) {
 	}
 }
 
-// TestClassWeightsOfMethods: all methods that infer end at the same weights as the exact one on a
-// forest, whatever the blocks, and with nothing but nodes all methods are weighted logistic
-// regression.
+// TestClassWeightsOfMethods: all methods that infer end at the same weights as the exact one on a forest, whatever the
+// blocks, and with nothing but nodes all methods are weighted logistic regression.
 func TestClassWeightsOfMethods(t *testing.T) {
 	s := shape{graph: must(gen.Tree(40, source(3))), schema: crf.Homogeneous(crf.NumberedStates(3), 3, 2), samples: 2, l2: 0.2}
 	tree := s.build(t, 4).weighing(1)
@@ -152,9 +150,8 @@ func TestClassWeightsOfMethods(t *testing.T) {
 		p.ClassWeights = [][]float64{{2, 2, 2}}
 		twice := fit(t, p, Settings{Method: InnerDual, RelativeTolerance: 1e-8})
 		p.ClassWeights, p.L2 = nil, p.L2/2
-		if once := fit(t, p, Settings{Method: InnerDual, RelativeTolerance: 1e-8}); !near(twice.Objective, 2*once.Objective, 1e-9) {
-			t.Errorf("%s: L = %.12g with weights of 2, and half of it %.12g without", name, twice.Objective, once.Objective)
-		}
+		once := fit(t, p, Settings{Method: InnerDual, RelativeTolerance: 1e-8})
+		nearly(t, twice.Objective, 2*once.Objective, 1e-9, "%s: L with weights of 2, and twice that without", name)
 	}
 }
 
@@ -184,9 +181,9 @@ func TestClassWeightsTiltOnce(t *testing.T) {
 		pseudo := fit(t, p, Settings{Method: Pseudo, GradientTolerance: 1e-11})
 		spread := math.Exp(logSumGiven(pseudo.Model, p.Data[0], []int32{1, 1}) - logSumGiven(pseudo.Model, p.Data[0], []int32{-1, -1}))
 		both := omega * omega * float64(counts[3])
-		wantNear(t, spread, both/(both+float64(counts[0])+omega*float64(counts[1]+counts[2])), 1e-7,
-			"labels %v, pseudo: q(1,1)", counts)
+		want := both / (both + float64(counts[0]) + omega*float64(counts[1]+counts[2]))
+		nearly(t, spread, want, 1e-7, "labels %v, pseudo: q(1,1)", counts)
 		share := float64(counts[3]) / float64(total)
-		wantNear(t, q, omega*share/(omega*share+1-share), 1e-7, "labels %v: q(1,1)", counts)
+		nearly(t, q, omega*share/(omega*share+1-share), 1e-7, "labels %v: q(1,1)", counts)
 	}
 }

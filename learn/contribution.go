@@ -8,12 +8,9 @@ import (
 	"github.com/blockbp/blockbp/internal/partition"
 )
 
-// Every block keeps its contribution to the gradient, that of its nodes and of the edges inside it, and every cut edge
-// keeps its belief of the last visit (worker.go). A visit puts new ones in the place of the old, and adds what that
-// changes to the sums (aggregate.go).
-
-// contributionLayout says where a contribution has what. It has stride numbers: the tied weights' part of Σ weight · M
-// τ, then the sums of the beliefs of every tied type, and then the parts of the upper bound and of Σ weight · c H(τ).
+// contributionLayout says where a block's contribution to the gradient has what. It has stride numbers: the tied
+// weights' part of Σ weight · M τ, of the block's nodes and the edges inside it, then the sums of the beliefs of every
+// tied type, and then the parts of the upper bound and of Σ weight · c H(τ). Cut edges keep their own (worker.go).
 type contributionLayout struct {
 	stride                 int
 	nodeMoment, edgeMoment []int      // [types] where its beliefs are added up, −1 if untied

@@ -63,7 +63,7 @@ func dampedAt(t *testing.T, p Problem, seed uint64) *learner {
 			u.state.LogMessage[i] = m + rng.NormFloat64()
 		}
 	}
-	for _, set := range l.whole {
+	for _, set := range l.schedule.wholePass {
 		v := visit{blocks: set, limits: bp.Limits{MaxSweeps: 1, NoProx: true}}
 		oracle.Must(l.visitBlocks(v))(t)
 	}
@@ -74,7 +74,7 @@ func dampedAt(t *testing.T, p Problem, seed uint64) *learner {
 func upperAt(l *learner, z []float64) float64 {
 	m := l.model.Clone()
 	copy(m.Weights, z[len(z)-len(m.Weights):])
-	f := l.problem.L2/2*simd.Dot(m.Weights, m.Weights) - simd.Dot(m.Weights, l.data)
+	f := l.problem.L2/2*simd.Dot(m.Weights, m.Weights) - simd.Dot(m.Weights, l.sums.data)
 	for _, u := range l.units {
 		lambda, g := z[:u.net.Messages()], u.in.Graph
 		z = z[len(lambda):]
@@ -107,9 +107,8 @@ func logSum(x []float64, c float64) float64 {
 	return largest + c*math.Log(sum)
 }
 
-// TestDampedStep: at messages that have not settled, a step without much damping solves the
-// system of Newton's method on F, of which differences tell along any direction; its slope is
-// negative, and with much damping F falls.
+// TestDampedStep: at messages that have not settled, a step without much damping solves the system of Newton's method
+// on F, of which differences tell along any direction; its slope is negative, and with much damping F falls.
 func TestDampedStep(t *testing.T) {
 	for name, p := range dampedProblems(t) {
 		l := dampedAt(t, p, 3)
@@ -184,8 +183,7 @@ func TestDampedStep(t *testing.T) {
 	}
 }
 
-// TestDampedSteps: hard problems are solved with F falling, on any number of threads, resumed
-// or not.
+// TestDampedSteps: hard problems are solved with F falling, on any number of threads, resumed or not.
 func TestDampedSteps(t *testing.T) {
 	p := regions(4, 6, 8, 3, 1e-5, 0.1, 30)
 	var rule *auto

@@ -103,7 +103,7 @@ func newDescent(run *messages, curvature *lbfgs.Curvature, dense *linear.Dense) 
 }
 
 // mayLag reports that F, a bound, does not wait for messages to settle, and nothing solves for them.
-func (d *descent) mayLag() bool { return d.messages.bounded && d.messages.copies() }
+func (d *descent) mayLag() bool { return d.messages.holds.bounded && d.messages.copies() }
 
 // dampsSteps reports whether weights and messages make damped steps together.
 func (d *descent) dampsSteps() bool { return d.messages.isSmall() && d.messages.response.Damps }
@@ -142,7 +142,7 @@ func (d *descent) acceptOrShrink(theta, gradient []float64, value, gap float64) 
 		return d.acceptOrDamp(theta, gradient, value, rounding)
 	case !finite:
 		undecided = d.alpha == 0
-	case !d.messages.bounded:
+	case !d.messages.holds.bounded:
 		accepted, undecided = d.trusts(gradient, value, lacks, fell, rounding)
 	case d.alpha > 0 && d.slope < 0 && math.Abs(value-d.value) <= rounding:
 		accepted = d.falls(gradient)
@@ -251,7 +251,7 @@ func (d *descent) accept(theta, gradient []float64, value float64) {
 	}
 	copy(d.origin, theta)
 	if d.alpha > 0 {
-		d.lags = d.lags || d.mayLag() && !d.messages.certified && d.passesHere > 1
+		d.lags = d.lags || d.mayLag() && !d.messages.holds.certified && d.passesHere > 1
 		if d.firstAlpha = d.alpha; !d.lags {
 			d.firstAlpha = min(1, lineGrowth*d.alpha)
 		}

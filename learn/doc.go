@@ -24,34 +24,54 @@
 // (docs/explanation/equations.md, section 8): weights move after whole passes, in which every block is visited at the
 // same weights, and a step is accepted where F has fallen.
 //
-// Instances are worked on together: an iteration updates the same block of every instance.
-//
-// # Where to find it
+// # An iteration, function by function
 //
 // Numbers of equations, such as (8), are those of docs/explanation/equations.md, not of the paper.
 //
-//	iterate         fit.go         the loop, and one iteration of Algorithm 2
-//	schedule        schedule.go    selects the block
-//	visit           inference.go   deals it, in all networks, to threads (worker) and processes (ranks)
-//	worker          worker.go      grounds it, sweeps over it by internal/bp, and finds its contribution
-//	aggregate       aggregate.go   the gradient: takeResult (inference.go) replaces a contribution to it
-//	step            fit.go         moves the weights by a StepRule (step.go); auto.go is the default one
-//	visitInPass     pass.go        a whole pass at held weights, for checks and descent
-//	acceptOrShrink  descent.go     accepts or refuses a step of descent
-//	messages        messages.go    goes back to messages, on from them with momentum, and damps them
-//	decide          claims.go      ends a check (check.go); whyNotConverged says whether convergence is claimed
+//	run               fit.go        the loop; each turn of it is iterate, or visitInWholePass
+//	iterate           fit.go        Algorithm 2: schedule.pick selects a block, StepRule.Step (step.go) moves the weights
+//	visit             inference.go  deals the block, in all networks, to processes (ranks.go) and threads
+//	visitUnit         worker.go     grounds it, sweeps over it by internal/bp, and finds what it contributes
+//	takeResult        inference.go  replaces its contribution, and so changes the gradient (aggregate.go)
+//	visitInWholePass  pass.go       visits at held weights; after the last one endWholePass finds the gradient and F
+//	descend           pass.go       a step is accepted or refused, by acceptOrShrink (descent.go), and the next one taken
+//	startCheck        check.go      begins a check; decide (claims.go) says after each pass whether it has told enough
+//	claimOrGoOn       check.go      convergence is claimed, where whyNotConverged (claims.go) finds nothing missing
+//	startFinalCheck   check.go      a limit has ended the run: endRun says what its last weights are worth
 //
-// These types stand on each other. A trainingRun says what a run is of and how far it is. An inference has networks and
-// beliefs as well. Each of messages, claims and diagnosis (trouble.go) works on an inference, and a learner has all.
+// A field of a learner with no other name before it is the learner's own, or of what it embeds: inference, which makes
+// visits, trainingRun (problem, settings, model, progress), or unitSet (units and blocks).
 //
-// A *sweep* sends the messages of all edges of a block, or of the network, once. A *visit* makes sweeps over one block.
-// A *pass* of visits comes to every block once; in a *whole pass* weights are held meanwhile. A *check* is whole passes
-// that decide a claim. What options, results and events count as passes are sweeps of the whole network, those of
-// checks alike; Result.GradientPasses are gradients of it.
+// # Words
+//
+//	unit           one inference: an instance with its labels free or, where some are hidden, also with the known ones
+//	               clamped, which has a negative weight in (8). buildUnits makes them (unit.go).
+//	block          F_i of the paper, with the same number in all units, which are visited together. cutInstance cuts.
+//	cut edge       joins two blocks, and keeps its belief of the last visit of either (unit.cutBeliefs).
+//	job            the visit of a block in some of the units, by one thread. divideUnits says in which (unitset.go).
+//	part           one of 64 shares of all jobs: one process does them, and they are summed before others (parts.go).
+//	               In layouts of weights Part is something else: where a type's numbers are in a contribution.
+//	contribution   Σ M τ of a block at its last visit, with its terms of F and of Σ c H(τ) (contribution.go).
+//	sweep          sends the messages of all edges of a block, or of the network, once.
+//	visit          makes sweeps over a block, or several that share no edge, and renews what they contribute.
+//	pass           visits of every block. In a whole pass weights are held meanwhile. What options, results and events
+//	               count as passes are sweeps of the whole network, those of checks alike.
+//	check          whole passes that decide whether the run has converged, or what its last weights are worth.
+//	residual       the largest change of a log-message or log-belief in a sweep. While it is above the constant lagging,
+//	               messages lag: they have not followed the weights.
+//	F              the upper bound of L that weights and messages lower together (formula, sign and labels in bound.go;
+//	               findGuarantees knows where it is a bound). upperBound finds it at the end of a whole pass, for
+//	               progress.Upper and Objective. descent calls it value.
+//	gap            F less the value of consistent beliefs: what messages lack (passState.Gap, by endWholePass).
+//	suboptimality  progress.Upper less Lower, by raiseLowerBound: what weights lack, too. Settings.Gap bounds this one.
+//	consistent     are beliefs of edges that agree with those of nodes, and so are feasible in (2).
+//	split          of counting numbers, where some are negative: what it adds to F a visit of its own finds (splitVisit).
+//	origin         the weights that were accepted last. Those to be judged are origin − alpha·direction (descent.go).
+//	promise        by how much a step should lower F. Three small ones in a row end a run where nothing is proved.
+//	prox           holds beliefs near the last ones in sweeps that would overshoot (internal/bp/prox.go).
 //
 // # Baselines
 //
-// Methods Exact, Composite, Pseudo and Piecewise are minimised by L-BFGS, without messages and checks: the likelihood
-// itself, or sums of terms that normalise over some of the variables only. So is Truncated, the loss of beliefs after
-// a few sweeps, with the gradient through these: it needs no optimum of messages, and is not convex.
+// Objectives of methods that are Local, such as Exact and Pseudo, are minimised by L-BFGS, in local.go: there are no
+// blocks, no checks, and no messages that are kept.
 package learn

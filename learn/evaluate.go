@@ -24,7 +24,7 @@ const (
 func NewEvaluator(p Problem, threads int) (*Evaluator, error) {
 	// One block: a visit is inference over everything.
 	s := Settings{Method: InnerDual, Threads: threads, Step: &fixedStep{alpha: 1}}.Resolved()
-	if err := s.validateResolved(&p); err != nil {
+	if err := s.validate(&p); err != nil {
 		return nil, err
 	}
 	l, err := newLearner(&p, &s)
@@ -48,7 +48,7 @@ func (e *Evaluator) At(weights []float64) (*Result, error) {
 	copy(l.model.Weights, weights)
 	l.model.Layout.Symmetrise(l.model.Weights)
 	report, err := l.visitBlocks(visit{
-		kind: consistentVisit, blocks: l.visits[0],
+		kind: consistentVisit, blocks: l.schedule.stepPass[0],
 		limits: bp.Limits{Tolerance: evaluatorTolerance, MaxSweeps: evaluatorSweeps},
 	})
 	if err != nil {
@@ -59,7 +59,7 @@ func (e *Evaluator) At(weights []float64) (*Result, error) {
 	}
 	p := &l.progress
 	x := &Result{Objective: p.Objective, GradientNorm: p.GradientNorm, Gap: p.Pass.Gap,
-		Suboptimality: l.claims.suboptimality(), Gradient: l.gradient, Residual: report.residual,
+		Suboptimality: l.claims.suboptimality(), Gradient: l.sums.gradient, Residual: report.residual,
 		InferenceConverged: report.converged}
 	if math.IsNaN(x.Objective) || math.IsInf(x.Objective, 0) {
 		return nil, &DivergedError{Reason: fmt.Sprintf("the objective at these weights is %v: they, or the features, are "+

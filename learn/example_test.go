@@ -10,8 +10,7 @@ import (
 	"github.com/blockbp/blockbp/learn"
 )
 
-// stripes returns an instance on a 4 × 4 grid whose label is the sign of a noisy
-// feature.
+// stripes returns an instance on a 4 × 4 grid whose label is the sign of a noisy feature.
 func stripes(schema *crf.Schema) (*crf.Instance, error) {
 	g, err := graph.Grid(4, 4, graph.GridOptions{})
 	if err != nil {

@@ -3,7 +3,6 @@ package learn
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"time"
 )
@@ -53,13 +52,13 @@ func (l *learner) run(ctx context.Context, started time.Time) (*Result, error) {
 	l.clock.start(started)
 	nextCheckpoint := started.Add(l.clock.firstPause())
 	if l.progress.Status.Stationary() && !l.progress.Check.Active { // a resumed run that had nothing left to do
-		l.estimate(l.model.Weights, l.problem.L2) // the gradient is in no state
+		l.sums.estimate(l.model.Weights, l.problem.L2) // the gradient is in no state
 		return l.finish(l.progress.Status)
 	}
-	for {
-		l.progress.Seconds = l.clock.seconds()
+	for p := &l.progress; ; {
+		p.Seconds = l.clock.seconds()
 		if l.settings.team.Any(ctx.Err() != nil) {
-			l.progress.Reason = "interrupted"
+			p.Reason = "interrupted"
 			return l.finish(Interrupted)
 		}
 		if l.worthSaving() && l.settings.team.Number(float64(oneIf(time.Now().After(nextCheckpoint)))) > 0 {
@@ -71,19 +70,18 @@ func (l *learner) run(ctx context.Context, started time.Time) (*Result, error) {
 		}
 		var done bool
 		var err error
-		if checks := l.progress.Check.Active; checks || l.auto.descends() {
-			if done, err = l.visitInPass(); checks {
-				l.progress.CheckSeconds += l.clock.seconds() - l.progress.Seconds
+		if checks := p.Check.Active; checks || l.auto.descends() {
+			if done, err = l.visitInWholePass(); checks {
+				p.CheckSeconds += l.clock.seconds() - p.Seconds
 			}
 		} else {
 			err = l.iterate()
 		}
-		l.progress.Seconds = l.clock.seconds()
-		if err != nil {
+		if p.Seconds = l.clock.seconds(); err != nil {
 			return nil, err
 		}
 		if done {
-			return l.finish(l.progress.Status)
+			return l.finish(p.Status)
 		}
 	}
 }
@@ -92,9 +90,12 @@ func (l *learner) run(ctx context.Context, started time.Time) (*Result, error) {
 // context of one may not end a visit there: its messages would be others than those of the rest.
 func (l *learner) replicated() bool { return l.ranks.size < l.settings.team.Size() }
 
-// iterate is one iteration of the paper's Algorithm 2: a visit, and a step of the weights.
+// iterate is one iteration of the paper's Algorithm 2: it selects a block, visits it, which replaces the block's
+// contribution to the gradient (9), and takes a step of the weights, unless the gradient has become so small that a
+// check comes first.
 func (l *learner) iterate() error {
-	blocks := l.pick(l.progress.Iterations)
+	p, pass := &l.progress, &l.progress.Pass
+	blocks := l.schedule.pick(p.Iterations)
 	limits := l.messages.innerLimits()
 	until, stop := l.endOfVisit(limits.MaxSweeps)
 	defer stop()
@@ -106,18 +107,21 @@ func (l *learner) iterate() error {
 		return nil
 	case report.ended: // a longer run goes on with the messages as they are
 		l.sumContributions() // cut edges have kept beliefs that the visit has not added
-		l.progress.Seconds = l.clock.seconds()
-		l.progress.Status, l.progress.Reason = l.settings.timeIsOver(&l.progress)
+		p.Seconds = l.clock.seconds()
+		p.Status, p.Reason = l.settings.timeIsOver(p)
 		return l.startFinalCheck()
 	}
-	// Automatic steps begin descent in here, at the end of a pass: descends reports true from then on.
-	size := l.step()
-	if l.progress.Check.Active {
+	p.Objective, p.GradientNorm = l.sums.estimate(l.model.Weights, l.problem.L2)
+	p.Upper, pass.Momentum = math.NaN(), 0 // blocks were visited at different weights
+	if l.claims.worthChecking(l.schedule.perPass()) {
+		l.startCheck(checkConvergence)
 		return nil
 	}
-	pass := &l.progress.Pass
+	p.Point = unjudged
+	// Automatic steps begin descent in here, at the end of a pass: descends reports true from then on.
+	size := l.settings.Step.Step(l.model.Weights, l.sums.gradient)
 	pass.see(report.firstResidual)
-	if (l.progress.Iterations+1)%l.perPass() == 0 {
+	if (p.Iterations+1)%l.schedule.perPass() == 0 {
 		pass.end()
 		l.messages.damp(size == 0)
 	}
@@ -142,11 +146,8 @@ func (l *learner) endIteration(block int, size float64, report *visitReport) err
 	p := &l.progress
 	l.model.Layout.Symmetrise(l.model.Weights) // without what rounding has left
 	p.Iterations++
-	event := Event{
-		Iteration: p.Iterations, Block: block, Step: size,
-		Objective: p.Objective, GradientNorm: p.GradientNorm, Suboptimality: l.claims.suboptimality(),
-		Sweeps: report.sweeps, Residual: report.residual,
-	}
+	event := Event{Block: block, Step: size, Suboptimality: l.claims.suboptimality(), Sweeps: report.sweeps,
+		Residual: report.residual}
 	if err := l.evaluate(&event); err != nil {
 		return err
 	}
@@ -156,14 +157,12 @@ func (l *learner) endIteration(block int, size float64, report *visitReport) err
 	if err := l.diagnosis.checkFinite(block); err != nil {
 		return err
 	}
-	if !l.clock.paced {
-		l.clock.paced, l.clock.paceFrom = true, l.clock.pace()
-	}
-	if whole := l.auto.descends(); whole || p.Iterations%l.perPass() == 0 {
+	l.clock.visited()
+	if whole := l.auto.descends(); whole || p.Iterations%l.schedule.perPass() == 0 {
 		if err := l.diagnosis.judgePass(block); err != nil {
 			return err
 		}
-		if !whole && p.Iterations/l.perPass()%sumEvery == 0 {
+		if !whole && p.Iterations/l.schedule.perPass()%sumEvery == 0 {
 			l.sumContributions()
 		}
 	}
@@ -180,53 +179,39 @@ func (l *learner) lookAtLimits() error {
 	return nil
 }
 
-// step moves the weights after a visit, or starts the check of a claim.
-func (l *learner) step() (size float64) {
-	l.progress.Objective, l.progress.GradientNorm = l.estimate(l.model.Weights, l.problem.L2)
-	l.progress.Upper, l.progress.Pass.Momentum = math.NaN(), 0
-	if l.progress.GradientNorm <= l.claims.checkBelow() && l.progress.Iterations-l.progress.LastCheck >= l.perPass() {
-		l.startCheck(checkConvergence)
-		return 0
-	}
-	l.progress.Point = unjudged // descent, if it begins now, says more
-	return l.settings.Step.Step(l.model.Weights, l.gradient)
-}
-
 // sumEvery is the number of passes of single visits after which totals are summed anew; whole passes do so each time.
 const sumEvery = 16
 
-// finish makes the result. An interrupted run saves its state first.
+// finish makes the result. An interrupted run saves its state first, but within a final check: the state before that
+// was saved already, and is what a longer run goes on from.
 func (l *learner) finish(status Status) (*Result, error) {
-	// The state before a final check was saved already; one within it would not be what a longer run goes on from.
-	if inFinalCheck := l.progress.Check.Active && l.progress.Check.Purpose == checkFinal; status == Interrupted &&
-		!inFinalCheck {
+	p, check := &l.progress, &l.progress.Check
+	if status == Interrupted && !(check.Active && check.Purpose == checkFinal) {
 		if err := l.checkpoint(); err != nil {
 			return nil, err
 		}
 	}
-	check := &l.progress.Check
 	r := l.result(status)
+	r.Gradient, r.StateBytes = l.sums.gradient, l.stateBytes()
+	r.Convex, r.ConvexCounting = l.holds.convex, l.holds.convexNumbers
 	if l.recalled {
-		r.Checked, l.gradient = false, nil
+		r.Checked, r.Gradient = false, nil
 	}
-	r.Gradient, r.Convex, r.ConvexCounting, r.StateBytes = l.gradient, l.convex, l.convexNumbers, l.stateBytes()
-	if r.Checked {
-		r.Gap, r.Residual, r.InferenceConverged = l.progress.Pass.Gap, l.progress.Pass.Residual, check.Certain
-		r.Suboptimality = l.claims.suboptimality()
-		if !r.InferenceConverged {
-			r.Unsettled = l.diagnosis.where(l.whole[l.progress.Pass.WorstAt])
-		}
-		r.Damping, r.Separable = l.progress.MessageDamping, l.diagnosis.separable()
-		if math.IsNaN(r.Objective) || math.IsInf(r.Objective, 0) {
-			return nil, &DivergedError{Iteration: l.progress.Iterations,
-				Reason: fmt.Sprintf("the objective at the final weights is %v; %s", r.Objective, l.diagnosis.remedy())}
-		}
-		first := l.progress.FirstObjective
-		if l.diagnosis.worseThanStart() && status != EarlyStopped && l.progress.Iterations > 0 {
-			return nil, &DivergedError{Iteration: l.progress.Iterations,
-				Reason: fmt.Sprintf("the objective at the final weights is %.6g, above %.6g at the start; %s", r.Objective,
-					first, l.diagnosis.remedy())}
-		}
+	if !r.Checked {
+		return r, nil
+	}
+	r.Gap, r.Residual, r.InferenceConverged = p.Pass.Gap, p.Pass.Residual, check.Certain
+	r.Suboptimality = l.claims.suboptimality()
+	if !r.InferenceConverged {
+		r.Unsettled = l.diagnosis.where(l.schedule.wholePass[p.Pass.WorstAt])
+	}
+	r.Damping, r.Separable = p.MessageDamping, l.diagnosis.separable()
+	switch {
+	case math.IsNaN(r.Objective) || math.IsInf(r.Objective, 0):
+		return nil, l.diagnosis.diverged(0, "the objective at the final weights is %v", r.Objective)
+	case status != EarlyStopped && l.diagnosis.worseThanStart():
+		return nil, l.diagnosis.diverged(0, "the objective at the final weights is %.6g, above %.6g at the start",
+			r.Objective, p.FirstObjective)
 	}
 	return r, l.writeProof(r)
 }

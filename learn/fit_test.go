@@ -11,8 +11,7 @@ import (
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
-// runs are the ways to the optimum: every method, with many and few blocks and
-// sweeps, in every order.
+// runs are the ways to the optimum: every method, with many and few blocks and sweeps, in every order.
 var runs = map[string]Settings{
 	"full":           {Method: Full},
 	"full, 3 sweeps": {Method: Full, InnerSweeps: 3},
@@ -26,10 +25,9 @@ var runs = map[string]Settings{
 	"together":       {Method: BBPL, Assign: blocksOf(6), Together: 3},
 }
 
-// TestMethodsReachTheSameWeights: the optimum does not depend on the way, for
-// every kind of problem whose objective has one optimum: also where pairs of states are forbidden, whose
-// weights stay zero, and for instances of different graphs, some of whose pairs of blocks meet in one
-// instance only.
+// TestMethodsReachTheSameWeights: the optimum does not depend on the way, for every kind of problem whose objective has
+// one optimum: also where pairs of states are forbidden, whose weights stay zero, and for instances of different
+// graphs, some of whose pairs of blocks meet in one instance only.
 func TestMethodsReachTheSameWeights(t *testing.T) {
 	all := problems(t)
 	all["masked"] = chainOf(t, 12, 3, 7)
@@ -53,17 +51,17 @@ func TestMethodsReachTheSameWeights(t *testing.T) {
 				for name, s := range runs {
 					s.GradientTolerance = 1e-8
 					r := fit(t, p, s)
-					oracle.Equal(t, r.Status, Converged, "%s: status (%s)", name, r.Reason)
+					oracle.Equal(t, r.Status, Converged, "%s: %s", name, r.Reason)
 					if d := distance(r.Model.Weights, reference.Model.Weights) / norm(reference.Model.Weights); !(d <= 1e-6) {
 						t.Errorf("%s: relative distance %g", name, d)
 					}
-					wantNear(t, r.Objective, reference.Objective, 1e-10, "%s: objective", name)
+					nearly(t, r.Objective, reference.Objective, 1e-10, "%s: L", name)
 					if !(math.Abs(r.Gap) < 1e-6*(1+math.Abs(r.Objective))) {
 						t.Errorf("%s: gap %g", name, r.Gap)
 					}
 					for _, pair := range p.Model.Schema.EdgeTypes[0].Forbidden {
-						oracle.Equal(t, r.Model.Weights[r.Model.Layout.Edge[0].At+pair[0]*3+pair[1]], 0,
-							"%s: the weight of the forbidden pair %v", name, pair)
+						w := r.Model.Weights[r.Model.Layout.Edge[0].At+pair[0]*3+pair[1]]
+						oracle.Equal(t, w, 0, "%s: the weight of the forbidden pair %v", name, pair)
 					}
 				}
 			})
@@ -136,9 +134,8 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-// TestPartlyObserved: with missing labels every method finds a stationary point,
-// and the result does not claim that it is the only one, but tells the gap of its
-// inferences.
+// TestPartlyObserved: with missing labels every method finds a stationary point, and the result does not claim that it
+// is the only one, but tells the gap of its inferences.
 func TestPartlyObserved(t *testing.T) {
 	for _, kind := range []string{"missing", "mixed missing"} {
 		for _, counting := range []string{"convex", "trw", "bethe"} {
@@ -200,7 +197,7 @@ func TestManyUnits(t *testing.T) {
 	}
 	e := must(NewEvaluator(p, 1))
 	defer e.Close()
-	wantNear(t, settled(t, e, a.Model.Weights).Objective, a.Objective, 1e-9, "objective")
+	nearly(t, a.Objective, settled(t, e, a.Model.Weights).Objective, 1e-9, "L")
 }
 
 func distance(a, b []float64) float64 {
@@ -256,7 +253,7 @@ func TestLatest(t *testing.T) {
 		{math.MaxInt64, 1000000 * hour, time.Duration(math.MaxInt64).Seconds()*1.07 - 1000000*hour},
 	} {
 		s := Settings{MaxTime: test.limit}
-		wantNear(t, s.latest(test.end).Seconds(), test.want, 1e-9, "limit %v, end of %v s: seconds", test.limit, test.end)
+		nearly(t, s.latest(test.end).Seconds(), test.want, 1e-9, "limit %v, end of %v s", test.limit, test.end)
 	}
 	if r := fit(t, problems(t)["plain"], Settings{MaxTime: 2500000 * time.Hour, RelativeTolerance: 1e-3}); !r.Status.Stationary() {
 		t.Errorf("%s: %s", r.Status, r.Reason)

@@ -142,7 +142,7 @@ func TestMeansOfNoDistribution(t *testing.T) {
 	p := randomProblem(t, 1, problemOptions{rows: 4, cols: 4, states: 2, nodeDim: 2, edgeDim: 1, l2: 1e-5})
 	s := must(Settings{}.resolve(&p))
 	l := must(newLearner(&p, &s))
-	p.Statistics = slices.Clone(l.data)
+	p.Statistics = slices.Clone(l.sums.data)
 	l.close()
 	p.Statistics[0] += 0.05
 	p.Statistics[2] -= 0.05

@@ -77,9 +77,8 @@ type shape struct {
 	l2        float64
 }
 
-// build draws dense features, or constant ones for untied types, and labels. The
-// edges of the graph must run from the lower node type to the higher, as the
-// schema's edge types do; there is one edge type for each pair that occurs.
+// build draws dense features, or constant ones for untied types, and labels. The edges of the graph must run from the
+// lower node type to the higher, as the schema's edge types do; there is one edge type for each pair that occurs.
 func (s shape) build(t testing.TB, seed uint64) Problem {
 	t.Helper()
 	rng := source(seed)
@@ -159,8 +158,7 @@ func mixedShape(t testing.TB, g *graph.Graph) shape {
 	return s
 }
 
-// untiedShape gives every node and edge weights of its own: the paper's
-// non-templated network.
+// untiedShape gives every node and edge weights of its own: the paper's non-templated network.
 func untiedShape(g *graph.Graph, states int) shape {
 	return shape{graph: g, samples: 12, l2: 0.1, schema: crf.Schema{
 		NodeTypes: []crf.NodeType{{Name: "node", States: crf.NumberedStates(states), Features: 1, Copies: g.NumNodes()}},
@@ -283,4 +281,10 @@ func drawnClassWeights(p Problem) (weights [][]float64) {
 		weights = append(weights, omega)
 	}
 	return weights
+}
+
+// nearly fails a test unless got is near want.
+func nearly(t oracle.TB, got, want, share float64, what string, args ...any) {
+	t.Helper()
+	oracle.Near(t, got, want, share*max(1, math.Abs(got), math.Abs(want)), what, args...)
 }

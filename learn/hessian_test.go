@@ -21,7 +21,7 @@ func hessianTimes(t *testing.T, e *Evaluator, at, direction []float64) []float64
 		w := slices.Clone(at)
 		simd.AddScaled(w, direction, side*h)
 		settled(t, e, w)
-		return slices.Clone(e.l.gradient)
+		return slices.Clone(e.l.sums.gradient)
 	}
 	product := minus(gradient(1), gradient(-1))
 	for i := range product {
@@ -54,9 +54,8 @@ func sameProducts(t *testing.T, what string, m *crf.Model, got, want []float64) 
 	}
 }
 
-// TestHessianIsExactWithoutCoupling: where edges have no weights, beliefs are anything
-// and yet no node answers to another: the estimate with plain messages is the Hessian, found by
-// finite differences.
+// TestHessianIsExactWithoutCoupling: where edges have no weights, beliefs are anything and yet no node answers to
+// another: the estimate with plain messages is the Hessian, found by finite differences.
 func TestHessianIsExactWithoutCoupling(t *testing.T) {
 	for _, kind := range []string{"plain", "binned", "instances", "mixed types"} {
 		for _, counting := range []string{"convex", "trw"} {
@@ -77,7 +76,7 @@ func TestHessianIsExactWithoutCoupling(t *testing.T) {
 // squaresOf returns those of the features in the data.
 func squaresOf(l *learner) [][]float64 {
 	moments := func(kind int) []float64 { return l.statistics().Moments(kind, linear.MaxRotated) }
-	return must(linear.NewFisher(l.layout, l.problem.L2, moments)).Squares
+	return must(linear.NewFisher(&l.model.Layout, l.problem.L2, moments)).Squares
 }
 
 // measureOf measures a Hessian by all stars, with the regulariser.
@@ -208,8 +207,7 @@ func TestSampledHessian(t *testing.T) {
 	}
 }
 
-// TestHessianOfThreads: whatever the threads, the Hessian has the same bits, and so has its
-// factor.
+// TestHessianOfThreads: whatever the threads, the Hessian has the same bits, and so has its factor.
 func TestHessianOfThreads(t *testing.T) {
 	wide := problemOptions{rows: 20, cols: 20, states: 4, nodeDim: 9, edgeDim: 6, instances: 3, l2: 0.1}
 	for name, p := range map[string]Problem{"mixed types": problems(t)["mixed types"], "instances": problems(t)["instances"], "wide": randomProblem(t, 1, wide)} {

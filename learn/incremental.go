@@ -34,9 +34,9 @@ type incrementalState struct {
 }
 
 func newIncremental(run *inference) *incremental {
-	layout, visits := run.layout, run.perPass()
+	layout, visits := &run.model.Layout, run.schedule.perPass()
 	e := &incremental{inference: run}
-	if !run.bounded { // no visit leads
+	if !run.holds.bounded { // no visit leads
 		return e
 	}
 	e.shares, e.weightsAt = e.visitShares(), make([]float64, visits*layout.TiedSize)
@@ -51,15 +51,15 @@ const leftByPass = 0.2
 
 // leads reports, at the end of a pass, that another one follows. With one visit a pass there is nothing to lead in.
 func (e *incremental) leads() bool {
-	passes, p := e.visits/e.inference.perPass(), &e.inference.progress
-	return e.inference.perPass() > 1 && p.GradientNorm <= p.FirstNorm*math.Pow(leftByPass, float64(passes))
+	passes, p := e.visits/e.inference.schedule.perPass(), &e.inference.progress
+	return e.inference.schedule.perPass() > 1 && p.GradientNorm <= p.FirstNorm*math.Pow(leftByPass, float64(passes))
 }
 
 // begin starts with a gradient that is of these weights alone.
 func (e *incremental) begin(theta []float64) {
-	size := e.inference.layout.TiedSize
+	size := e.inference.model.Layout.TiedSize
 	for at := 0; at < len(e.weightsAt); at += size {
-		for _, span := range e.inference.tied {
+		for _, span := range e.inference.shape.tied {
 			copy(e.weightsAt[at+span.Part:][:span.Len], theta[span.At:])
 		}
 	}
@@ -68,15 +68,15 @@ func (e *incremental) begin(theta []float64) {
 
 // visit renews θ̄ and ḡ, given the weights of a visit and the gradient after it. Untied weights have elements of
 // their own, and so the weights that each was last visited with.
-func (e *incremental) visit(theta, gradient []float64) {
-	layout, visit := e.inference.layout, e.inference.position
-	for _, span := range e.inference.tied {
+func (e *incremental) takeVisit(theta, gradient []float64) {
+	layout, visit := &e.inference.model.Layout, e.inference.schedule.position
+	for _, span := range e.inference.shape.tied {
 		mean, visited := e.mean[span.At:][:span.Len], e.weightsAt[visit*layout.TiedSize+span.Part:][:span.Len]
 		simd.AddScaled(mean, theta[span.At:][:span.Len], e.shares[visit])
 		simd.AddScaled(mean, visited, -e.shares[visit])
 		copy(visited, theta[span.At:])
 	}
-	for _, x := range e.inference.visits[visit] {
+	for _, x := range e.inference.schedule.stepPass[visit] {
 		for _, u := range e.inference.units {
 			u.eachUntied(layout, x, func(span *crf.Span, row int) {
 				at := span.At + row*span.Copy()
@@ -93,8 +93,8 @@ func (e *incremental) visit(theta, gradient []float64) {
 // visitShares returns, for every set of a pass, its share of all nodes and edges; of an edge each end has half.
 // Networks count by their weights.
 func (e *incremental) visitShares() []float64 {
-	shares, total := make([]float64, len(e.inference.visits)), 0.0
-	for i, blocks := range e.inference.visits {
+	shares, total := make([]float64, len(e.inference.schedule.stepPass)), 0.0
+	for i, blocks := range e.inference.schedule.stepPass {
 		for _, x := range blocks {
 			for _, u := range e.inference.units {
 				block := &u.partition.Blocks[x]

@@ -92,14 +92,14 @@ func TestRefusedClaimAmongVisits(t *testing.T) {
 	l := must(newLearner(&p, &s))
 	defer l.close()
 	for l.progress.Check.Active {
-		must(l.visitInPass())
+		must(l.visitInWholePass())
 	}
 	for range 3 {
 		oracle.OK(t, l.iterate())
 	}
 	l.startCheck(checkConvergence)
 	for l.progress.Check.Active {
-		must(l.visitInPass())
+		must(l.visitInWholePass())
 	}
 	if mean := rule.incremental.mean; !slices.Equal(mean, l.model.Weights) || l.auto.descends() {
 		t.Errorf("the mean weights of visits are %v, those of the check %v", mean, l.model.Weights)

@@ -18,46 +18,50 @@ import (
 // inference is that of all networks, block by block: the units with their messages and contributions, the threads and
 // processes that share the jobs of a visit, and the sums of what these contribute.
 type inference struct {
-	*trainingRun
-	unitSet
-	schedule
-	aggregate
-	guarantees
+	*trainingRun // problem, settings, model, progress, best
+	unitSet      // units, blocks, parts, contribution
+	schedule     schedule
+	shape        *contributionLayout
+	sums         aggregate
+	holds        guarantees
 
-	ranks   *ranks
-	pool    *parallel.Pool[visit]
-	workers []*worker
-	results []jobResult // those of the jobs of a visit that are at work
-	most    int         // how many results are kept at once
-	parts   parts
-	spilled spilled   // what is kept between visits, where it is not in memory
-	splitOf []float64 // [jobs of all blocks] what splits add to the bound; nil: nothing, or all as blocks are visited
+	ranks       *ranks
+	pool        *parallel.Pool[visit]
+	workers     []*worker
+	results     []jobResult // those of the jobs of a visit that are at work
+	keptResults int         // how many results are kept at once
+	partSums    partSums
+	spilled     spilled   // what is kept between visits, where it is not in memory
+	splitOf     []float64 // [jobs of all blocks] what splits add to the bound; nil: nothing, or all as blocks are visited
 
 	samples                 float64 // N of (8): the sum of the samples' weights
 	variables, links        float64 // mean numbers of variables and edges per sample
-	sweepWork, gradientWork float64
+	sweepWork, gradientWork float64 // of one sweep, and one gradient, of everything: see measureWork
 }
 
-// planInference decides what a contribution looks like, what is visited together, and who does it.
+// planInference decides what a contribution looks like, what is visited together, and who does it. Each line needs some
+// of those above: a contribution is as long as the blocks ask for; jobs are divided by its length; sets of blocks are
+// made of units, and parts of all sets; and they are put in the order of their parts.
 func planInference(p *Problem, s *Settings) (inf *inference, err error) {
 	inf = &inference{trainingRun: planTrainingRun(p, s), samples: instances.TotalWeight(p.given().Data)}
 	if inf.units, err = buildUnits(p, s, inf.samples); err != nil {
 		return nil, err
 	}
-	inf.blocks, inf.layout = len(inf.units[0].partition.Blocks), &p.Model.Layout
-	inf.contributionLayout = layOut(inf.layout, inf.blocks)
+	inf.blocks = len(inf.units[0].partition.Blocks)
+	inf.shape = layOut(&p.Model.Layout, inf.blocks)
+	inf.sums = aggregate{shape: inf.shape, layout: &p.Model.Layout}
 	inf.placeCutEdges()
-	inf.divideUnits(inf.stride)
+	inf.divideUnits(inf.shape.stride)
 	inf.schedule = newSchedule(&inf.unitSet, s)
 	inf.planParts()
-	inf.inOrder(inf.visits, s.team.Size())
-	inf.inOrder(inf.whole, s.team.Size())
-	inf.spilled = spilled{unitSet: &inf.unitSet, contributionLayout: inf.contributionLayout}
+	inf.inOrder(inf.schedule.stepPass, s.team.Size())
+	inf.inOrder(inf.schedule.wholePass, s.team.Size())
+	inf.spilled = spilled{unitSet: &inf.unitSet, shape: inf.shape}
 	inf.measureWork()
-	inf.guarantees = findGuarantees(inf.units, inf.blocks)
+	inf.holds = findGuarantees(inf.units, inf.blocks)
 	for _, u := range inf.units {
 		c := u.net.Counting
-		u.splits = inf.certified && !c.Facts.Dual && c.Split != nil && u.labels != nil
+		u.splits = inf.holds.certified && !c.Facts.Dual && c.Split != nil && u.labels != nil
 	}
 	return inf, nil
 }
@@ -68,18 +72,18 @@ func (inf *inference) allocate(copies int) error {
 	if err := inf.spilled.begin(inf.settings.Spill, copies); err != nil {
 		return err
 	}
-	inf.aggregate.allocate()
-	inf.contribution = spill.Zeros[float64](inf.spilled.space, inf.blocks*inf.stride)
+	inf.sums.allocate()
+	inf.contribution = spill.Zeros[float64](inf.spilled.space, inf.blocks*inf.shape.stride)
 	for _, u := range inf.units {
-		u.allocate(inf.layout, inf.spilled.space, inf.cutNumbers(u))
+		u.allocate(&inf.model.Layout, inf.spilled.space, inf.shape.cutNumbers(u))
 	}
 	inf.ranks.begin()
-	inf.results = make([]jobResult, inf.most)
+	inf.results = make([]jobResult, inf.keptResults)
 	for i := range inf.results {
-		inf.results[i].inside = make([]float64, inf.stride)
-		inf.results[i].cut = make([]float64, oneIf(inf.keepsCut())*inf.stride)
+		inf.results[i].inside = make([]float64, inf.shape.stride)
+		inf.results[i].cut = make([]float64, oneIf(inf.shape.keepsCut())*inf.shape.stride)
 	}
-	inf.parts.allocate(inf.stride)
+	inf.partSums.allocate(inf.shape.stride)
 	if inf.blocks > 1 && slices.ContainsFunc(inf.units, func(u *unit) bool { return u.splits }) {
 		inf.splitOf = make([]float64, inf.blocks*inf.perBlock())
 	}
@@ -92,14 +96,14 @@ func (inf *inference) makeWorkers() {
 	var room ground.Room // of any block
 	for _, u := range inf.units {
 		for x := range u.partition.Blocks {
-			room = room.Max(ground.RoomOf(inf.layout, u.in, &u.partition.Blocks[x]))
+			room = room.Max(ground.RoomOf(&inf.model.Layout, u.in, &u.partition.Blocks[x]))
 		}
 	}
 	for range inf.settings.Threads {
 		w := &worker{
-			contributionLayout: inf.contributionLayout, model: inf.model, loss: inf.problem.Loss,
+			shape: inf.shape, model: inf.model, loss: inf.problem.Loss,
 			space: &bp.Workspace{}, adjoint: &ground.Adjoint{},
-			logs: make([]float64, inf.edgesTogether), belief: make([]float64, inf.mostBeliefs),
+			logs: make([]float64, inf.shape.edgesTogether), belief: make([]float64, inf.shape.mostBeliefs),
 		}
 		w.space.Potentials.Reserve(room)
 		inf.workers = append(inf.workers, w)
@@ -109,16 +113,16 @@ func (inf *inference) makeWorkers() {
 // planParts deals jobs to parts, by their work, unit by unit, and block by block. A set of blocks stands for the whole
 // network, so that a visit has jobs in all parts, and a process has blocks, and units, that follow each other.
 func (inf *inference) planParts() {
-	inf.part = make([]int32, inf.blocks*len(inf.units))
+	inf.parts = make([]int32, inf.blocks*len(inf.units))
 	total, done := 0.0, 0.0
 	eachJob := func(do func(parts []int32, work float64)) {
 		for share := range inf.perBlock() {
 			for block := range inf.blocks {
-				lo, hi, work := inf.shares[share], inf.shares[share+1], 0.0
+				lo, hi, work := inf.unitBounds[share], inf.unitBounds[share+1], 0.0
 				for _, u := range inf.units[lo:hi] {
 					work += float64(1 + u.partition.Blocks[block].Work())
 				}
-				do(inf.part[block*len(inf.units):][lo:hi], work)
+				do(inf.parts[block*len(inf.units):][lo:hi], work)
 			}
 		}
 	}
@@ -129,10 +133,10 @@ func (inf *inference) planParts() {
 		}
 		done += work
 	})
-	for _, blocks := range slices.Concat(inf.visits, inf.whole) {
-		inf.parts.begin(&inf.unitSet, blocks)
-		inf.parts.most = max(inf.parts.most, len(inf.parts.touched))
-		inf.most = max(inf.most, inf.atATime(blocks))
+	for _, blocks := range slices.Concat(inf.schedule.stepPass, inf.schedule.wholePass) {
+		inf.partSums.begin(&inf.unitSet, blocks)
+		inf.partSums.perVisit = max(inf.partSums.perVisit, len(inf.partSums.touched))
+		inf.keptResults = max(inf.keptResults, inf.atATime(blocks))
 	}
 }
 
@@ -187,12 +191,15 @@ func (inf *inference) each(n int, do func(worker, i int)) {
 	parallel.Serially(n, do)
 }
 
-// unitError is an error of inference in a block of a unit.
+// unitError is an error of inference in a block of a unit. diagnosis.locate puts it in words.
 type unitError struct {
-	error
+	err   error
 	unit  *unit
 	block int
 }
+
+func (e *unitError) Error() string { return e.err.Error() }
+func (e *unitError) Unwrap() error { return e.err }
 
 // visit grounds blocks in every unit, sweeps over them, and replaces their contribution to the gradient in place:
 //
@@ -200,14 +207,16 @@ type unitError struct {
 func (inf *inference) visit(v visit) (visitReport, error) {
 	report := visitReport{tally: nothingYet}
 	if v.kind != splitVisit {
-		inf.parts.begin(&inf.unitSet, v.blocks)
+		inf.partSums.begin(&inf.unitSet, v.blocks)
+		// Also where the visit fails or is ended: what was taken of it until then is in the contributions already, and the
+		// totals have to follow, in all processes.
 		defer inf.addParts(&v)
 	}
 	jobs, atATime := inf.jobsOf(v.blocks), inf.atATime(v.blocks)
 	v.jobs = inf.ranks.jobs(&v, jobs)
 	for lo := 0; lo < jobs; lo += atATime {
 		v.firstJob = lo
-		results, t := inf.ranks.visit(v, min(atATime, jobs-lo))
+		results, t := inf.ranks.doJobs(v, min(atATime, jobs-lo))
 		if t.failed >= 0 {
 			block, _, _ := inf.job(v.blocks, lo+t.failed)
 			s := &results[t.failed]
@@ -264,16 +273,16 @@ func (inf *inference) takeResult(report *visitReport, v *visit, job int, s *jobR
 		for _, u := range units {
 			report.elements += u.partition.Blocks[block].Elements()
 		}
-		inf.addUntied(s.untied, units, block)
+		inf.sums.addUntied(s.untied, units, block)
 	}
 	part := inf.partOf(block)
 	if v.kind == splitVisit || !inf.ranks.has(part) {
 		return
 	}
-	at, _ := slices.BinarySearch(inf.parts.touched, part)
-	sum, inside := inf.parts.sums[at], inf.contribution[block*inf.stride:][:inf.stride]
+	at, _ := slices.BinarySearch(inf.partSums.touched, part)
+	sum, inside := inf.partSums.sums[at], inf.contribution[block*inf.shape.stride:][:inf.shape.stride]
 	weight := inf.weight(lo)
-	if inf.keepsCut() {
+	if inf.shape.keepsCut() {
 		simd.AddScaled(sum, s.cut, weight)
 	}
 	if v.kind.contributes() {
@@ -290,7 +299,7 @@ func (inf *inference) takeResult(report *visitReport, v *visit, job int, s *jobR
 
 // addParts adds the sums of a visit to the totals.
 func (inf *inference) addParts(v *visit) {
-	p := &inf.parts
+	p := &inf.partSums
 	p.own = p.own[:0]
 	for i, part := range p.touched {
 		if inf.ranks.has(part) {
@@ -302,44 +311,44 @@ func (inf *inference) addParts(v *visit) {
 	} else {
 		copy(p.total, p.own[0])
 	}
-	inf.add(p.total)
+	inf.sums.add(p.total)
 	if v.kind != sumVisit {
-		inf.layout.Symmetrise(inf.total)
+		inf.model.Layout.Symmetrise(inf.sums.total)
 	}
 }
 
 // sumContributions computes the totals anew from all contributions: it takes out what rounding visits have left.
 func (inf *inference) sumContributions() {
-	clear(inf.total)
-	clear(inf.moments)
-	for _, blocks := range inf.whole {
+	clear(inf.sums.total)
+	clear(inf.sums.moments)
+	for _, blocks := range inf.schedule.wholePass {
 		_, _ = inf.visit(visit{kind: sumVisit, blocks: blocks}) // sums, which cannot fail
 	}
 	for _, u := range inf.units {
-		for _, span := range allSpans(inf.layout) {
+		for _, span := range allSpans(&inf.model.Layout) {
 			if span.Untied {
-				simd.AddScaled(inf.total[span.At:][:span.Len], u.untied[span.Part:][:span.Len], u.weight)
+				simd.AddScaled(inf.sums.total[span.At:][:span.Len], u.untied[span.Part:][:span.Len], u.weight)
 			}
 		}
 	}
-	inf.layout.Symmetrise(inf.total)
+	inf.model.Layout.Symmetrise(inf.sums.total)
 }
 
 // upperBound returns F where every block was visited at the weights of the moment, with
 // consistent beliefs for the gradient.
 func (inf *inference) upperBound() (float64, error) {
 	theta := inf.model.Weights
-	value := inf.problem.L2/2*simd.Dot(theta, theta) + inf.moments[len(inf.moments)-2] // and the sum of the latter
-	if &inf.reference[0] != &inf.data[0] {
+	value := inf.problem.L2/2*simd.Dot(theta, theta) + inf.sums.bound()
+	if &inf.sums.reference[0] != &inf.sums.data[0] {
 		for i, x := range theta {
-			value += x * (inf.reference[i] - inf.data[i])
+			value += x * (inf.sums.reference[i] - inf.sums.data[i])
 		}
 	}
 	if len(inf.splitOf) == 0 {
 		return value, nil
 	}
 	clear(inf.splitOf)
-	for _, blocks := range inf.whole {
+	for _, blocks := range inf.schedule.wholePass {
 		if _, err := inf.visit(visit{kind: splitVisit, blocks: blocks}); err != nil {
 			return 0, err
 		}
@@ -358,18 +367,18 @@ func (inf *inference) addLabels() {
 	for _, w := range inf.workers {
 		a.Adjoints = append(a.Adjoints, w.adjoint)
 	}
-	if inf.data = p.Statistics; inf.data == nil {
-		inf.data = a.Observed()
+	if inf.sums.data = p.Statistics; inf.sums.data == nil {
+		inf.sums.data = a.Observed()
 	}
-	inf.magnitude = a.Magnitude(inf.data)
-	if inf.reference = inf.data; inf.ownReference() {
+	inf.sums.magnitude = a.Magnitude(inf.sums.data)
+	if inf.sums.reference = inf.sums.data; inf.ownReference() {
 		return
 	}
 	of := make([][]*unit, len(p.Data))
 	for _, u := range inf.units {
 		of[u.instance] = append(of[u.instance], u)
 	}
-	inf.reference = a.Sum(func(add *ground.Adjoint, sum []float64, i int, r ground.Range) {
+	inf.sums.reference = a.Sum(func(add *ground.Adjoint, sum []float64, i int, r ground.Range) {
 		for _, u := range of[i] {
 			if u.labels != nil {
 				add.AddChange(sum, inf.model, u.in, r, u.net.Observed, u.labels, u.weight)
@@ -412,7 +421,7 @@ func (inf *inference) newSample() *linear.Sample {
 		linear.SampleBlock
 	}
 	var all []owned
-	for at, part := range inf.part {
+	for at, part := range inf.parts {
 		u, block := inf.jobAt(at)
 		if !u.isFree() || !inf.ranks.Owns(part) {
 			continue
@@ -432,7 +441,7 @@ func (inf *inference) newSample() *linear.Sample {
 
 // newResponse returns nil where that takes too much.
 func (inf *inference) newResponse() *linear.Response {
-	if inf.layout.Size > linear.MaxDense {
+	if inf.model.Layout.Size > linear.MaxDense {
 		return nil
 	}
 	var units []linear.Unit
@@ -454,9 +463,9 @@ func (inf *inference) slack(residuals ...float64) float64 {
 
 // stateBytes is the memory of messages, beliefs and contributions. A plan knows it too.
 func (inf *inference) stateBytes() int64 {
-	bytes := 8 * inf.blocks * inf.stride
+	bytes := 8 * inf.blocks * inf.shape.stride
 	for _, u := range inf.units {
-		bytes += u.net.Bytes() + 8*(inf.model.Layout.UntiedSize+inf.cutNumbers(u))
+		bytes += u.net.Bytes() + 8*(inf.model.Layout.UntiedSize+inf.shape.cutNumbers(u))
 	}
 	return int64(bytes)
 }

@@ -14,9 +14,8 @@ import (
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
-// topics draws a problem of hidden classes: in each instance a node without a label decides
-// which words its neighbours are, and nothing else does. Zero weights, and all that treat
-// the classes alike, are a saddle.
+// topics draws a problem of hidden classes: in each instance a node without a label decides which words its neighbours
+// are, and nothing else does. Zero weights, and all that treat the classes alike, are a saddle.
 func topics(seed uint64, instances, classes, words, length int, l2 float64) Problem {
 	rng := source(seed)
 	schema := crf.Schema{
@@ -266,8 +265,8 @@ func TestStartScale(t *testing.T) {
 				if largest[i] > 0 {
 					want = 0.1 * rng.NormFloat64() / (largest[i] * math.Sqrt(float64(span.Features)))
 				}
-				oracle.MustEqual(t, weights[i], want,
-					"%s: weight %s at the beginning, by its largest feature, %v", name, p.Model.WeightName(i), largest[i])
+				oracle.MustEqual(t, weights[i], want, "%s: the start of weight %s, of features of at most %v", name,
+					p.Model.WeightName(i), largest[i])
 			}
 		}
 	}

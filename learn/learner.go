@@ -2,7 +2,6 @@ package learn
 
 import (
 	"context"
-	"math"
 	"slices"
 
 	"github.com/blockbp/blockbp/crf"
@@ -53,7 +52,7 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 	}
 	l := &learner{
 		inference: inf, messages: &messages{inference: inf}, claims: claims{inference: inf}, diagnosis: diagnosis{inf},
-		clock: clock{trainingRun: inf.trainingRun, passBegan: math.NaN(), stateBytes: inf.stateBytes()},
+		clock: clock{trainingRun: inf.trainingRun, stateBytes: inf.stateBytes()},
 	}
 	if a, ok := s.Step.(interface{ automatic() *auto }); ok {
 		l.auto = a.automatic()
@@ -62,7 +61,9 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 	return l, nil
 }
 
-// allocate takes the memory of the run, and begins it.
+// allocate takes the memory of the run, and begins it. Each line needs those above: ranks, and threads, are what
+// inference.allocate makes the first beliefs with; processes compare their problems before any of them has taken much;
+// and workers are given the copy of the model that trainingRun.allocate makes.
 func (l *learner) allocate() (err error) {
 	team := l.settings.team
 	if l.messages.isSmall() { // each process solves the linear systems of small problems by itself
@@ -79,9 +80,10 @@ func (l *learner) allocate() (err error) {
 		return err
 	}
 	l.trainingRun.allocate()
-	if err := l.inference.allocate(l.messages.made()); err != nil {
+	if err := l.inference.allocate(l.messages.copiesKept()); err != nil {
 		return err
 	}
+	l.claims.watched = make([]float64, l.model.Layout.Size)
 	return l.begin()
 }
 
@@ -100,7 +102,7 @@ func (l *learner) begin() error {
 	}); err != nil {
 		return err
 	}
-	if l.auto != nil {
+	if l.auto != nil && l.auto.fisher != nil { // a rule that embeds it may have a Start of its own
 		l.claims.squares = l.auto.fisher.Squares
 	}
 	l.spilled.readApart(true)
@@ -132,7 +134,7 @@ func (l *learner) close() {
 
 // mostSweeps returns about how many sweeps the limits of the run allow.
 func (l *learner) mostSweeps() float64 {
-	return min(l.settings.MaxPasses, l.settings.mostIterations()/float64(l.perPass()))
+	return min(l.settings.MaxPasses, l.settings.mostIterations()/float64(l.schedule.perPass()))
 }
 
 // countable refuses a model whose weights, or one of whose tables, are so many that

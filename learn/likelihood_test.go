@@ -57,8 +57,7 @@ func TestLikelihoodByEnumeration(t *testing.T) {
 	}
 }
 
-// TestLikelihoodRefusals: networks that are too wide are named, before anything is
-// allocated; and memory is forecast.
+// TestLikelihoodRefusals: networks that are too wide are named, before anything is allocated; and memory is forecast.
 func TestLikelihoodRefusals(t *testing.T) {
 	oracle.Long(t)
 	p := randomProblem(t, 1, problemOptions{rows: 12, cols: 12, states: 4, nodeDim: 1, edgeDim: 1, l2: 1})

@@ -23,7 +23,7 @@ type clock struct {
 	// others, as it is the first to touch much of the memory.
 	paceFrom    pace
 	paced       bool
-	passBegan   float64 // seconds of the run when the whole pass at work began; NaN: not here
+	passBegan   float64 // seconds of the run when the whole pass at work began; 0: before the run was resumed
 	passSeconds float64 // seconds that the last one with sweeps has taken
 	stateBytes  int64
 }
@@ -35,6 +35,22 @@ type pace struct{ seconds, work float64 }
 func (c *clock) start(since time.Time) {
 	c.began = since.Add(-time.Duration(c.progress.Seconds * float64(time.Second)))
 	c.paced, c.paceFrom = false, c.pace()
+}
+
+// visited is told of the end of each iteration: the pace counts from the first.
+func (c *clock) visited() {
+	if !c.paced {
+		c.paced, c.paceFrom = true, c.pace()
+	}
+}
+
+// beginPass and endPass are told when a whole pass begins, and when one with sweeps ends.
+func (c *clock) beginPass() { c.passBegan = c.seconds() }
+
+func (c *clock) endPass() {
+	if c.passBegan > 0 {
+		c.passSeconds = c.seconds() - c.passBegan
+	}
 }
 
 // seconds is how long the run has taken until now, in all processes the same: what it decides they do together.
@@ -58,6 +74,9 @@ func (c *clock) wholePassSeconds() float64 {
 	}
 	return 0
 }
+
+// longestSave of a limit of time is the most that a state may take.
+const longestSave = 0.1
 
 // savesInTime reports that a limit of time leaves a state. One that takes more than longestSave of the time there was
 // is left out, unless the settings ask for states: training is what the time is for.

@@ -151,20 +151,17 @@ func (l *localLearner) run(ctx context.Context, started time.Time) (*Result, err
 
 // event is that of an iteration with a step of some size.
 func (l *localLearner) event(step float64) Event {
-	p := &l.progress
-	return Event{Iteration: p.Iterations, Block: -1, Step: step, Residual: math.NaN(), Objective: p.Objective,
-		GradientNorm: p.GradientNorm, Suboptimality: l.suboptimality(), OfErrors: l.ofErrors()}
+	return Event{Block: allBlocks, Step: step, Residual: math.NaN(), Suboptimality: l.suboptimality(),
+		OfErrors: l.ofErrors()}
 }
 
 // begin notes the objective at the weights of the start.
 func (l *localLearner) begin() error {
-	p := &l.progress
 	l.take()
 	if err := l.beginAt(); err != nil {
 		return err
 	}
-	return l.record(Event{Block: -1, Check: true, Objective: p.Objective, GradientNorm: p.GradientNorm,
-		Suboptimality: l.suboptimality(), OfErrors: l.ofErrors()})
+	return l.record(Event{Block: allBlocks, Check: true, Suboptimality: l.suboptimality(), OfErrors: l.ofErrors()})
 }
 
 // ended reports whether the run is over, and sets why.

@@ -14,8 +14,7 @@ import (
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
-// maskedProblem forbids a state of the second type, and pairs of every edge type,
-// none of which the labels have.
+// maskedProblem forbids a state of the second type, and pairs of every edge type, none of which the labels have.
 func maskedProblem(t testing.TB, s shape, seed uint64) Problem {
 	t.Helper()
 	plain := s.build(t, seed)
@@ -63,8 +62,7 @@ func allowed(in *crf.Instance, schema *crf.Schema, labels []int32) []int32 {
 	return labels
 }
 
-// chainOf is a chain in which every label 0 … k−1 follows itself or the next, as a
-// mask asks: all labels are known.
+// chainOf is a chain in which every label 0 … k−1 follows itself or the next, as a mask asks: all labels are known.
 func chainOf(t testing.TB, n, states int, seed uint64) Problem {
 	t.Helper()
 	schema := crf.Homogeneous(crf.NumberedStates(states), 2, 1)
@@ -89,8 +87,7 @@ func chainOf(t testing.TB, n, states int, seed uint64) Problem {
 	return p
 }
 
-// TestMaskRefusals: labels that are forbidden, instances of another mask, and
-// states of runs with another.
+// TestMaskRefusals: labels that are forbidden, instances of another mask, and states of runs with another.
 func TestMaskRefusals(t *testing.T) {
 	p := chainOf(t, 6, 3, 1)
 	in := p.Data[0]
@@ -155,5 +152,5 @@ func TestForbiddenPairsInBlocks(t *testing.T) {
 	p.Data = []*crf.Instance{must(crf.NewInstance(&p.Model.Schema, crf.InstanceSpec{Graph: g, Labels: [][]int32{labels},
 		NodeFeat: []crf.Features{must(crf.Dense(x, 2))}, EdgeFeat: []crf.Features{crf.Constant(g.NumEdges(), 1)}}))}
 	r := fit(t, p, Settings{Method: BBPL, Cut: Cut{Blocks: 4}, MaxPasses: 2000})
-	oracle.Equal(t, r.Status, Converged, "status after %.0f passes: %s", r.Passes, r.Reason)
+	oracle.Equal(t, r.Status, Converged, "after %.0f passes: %s", r.Passes, r.Reason)
 }

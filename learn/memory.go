@@ -78,7 +78,7 @@ func plan(p *Problem, settings Settings) (planned, error) {
 // memory forecasts a run of block belief propagation: each part is what there are many of, times its size. Small things
 // are left out, and what depends on the beliefs is taken at its largest.
 func (l *learner) memory() *Memory {
-	m, s, c, stride := &Memory{}, l.settings, l.count(), float64(l.stride)
+	m, s, c, stride := &Memory{}, l.settings, l.count(), float64(l.shape.stride)
 	keep := func(name string, bytes float64, reason string, values ...any) {
 		m.AddItem(MemoryItem{Name: name, Bytes: memory.Whole(bytes), Spilled: s.Spill != "",
 			Reason: fmt.Sprintf(reason, values...)})
@@ -88,8 +88,8 @@ func (l *learner) memory() *Memory {
 	l.ruleMemory(m, &c)
 	const ofStates = "8 bytes for each state of every node and of both ends of every edge, in %d inferences"
 	keep("messages and beliefs", doubleBytes*c.messages, ofStates, len(l.units))
-	keep("copies of messages", doubleBytes*c.messages*float64(l.messages.made()), "%.0f more of all, of earlier passes",
-		float64(l.messages.made()))
+	copies := float64(l.messages.copiesKept())
+	keep("copies of messages", doubleBytes*c.messages*copies, "%.0f more of all, of earlier passes", copies)
 	keep("contributions to the gradient", doubleBytes*(c.blocks*stride+c.cut),
 		"%.0f blocks × %.0f numbers, and %.0f for edges between blocks, × 8 bytes", c.blocks, stride, c.cut)
 	keep("lists of blocks", c.lists, "nodes, edges and where messages come from, in %d blocks", l.blocks)
@@ -97,16 +97,16 @@ func (l *learner) memory() *Memory {
 	m.Add("contributions of a visit", doubleBytes*c.visited*stride, "%.0f × %.0f numbers × 8 bytes", c.visited, stride)
 	m.Add("untied beliefs", doubleBytes*c.untied, "8 bytes for each untied weight, in %d inferences and in visits",
 		len(l.units))
-	busy, threads := float64(min(s.Threads, l.most)), float64(s.Threads)
+	busy, threads := float64(min(s.Threads, l.keptResults)), float64(s.Threads)
 	const forConsistency = 40 << 10 // bytes, of edges that are made consistent together
-	scratch := threads * (doubleBytes*float64(l.mostBeliefs) + forConsistency)
+	scratch := threads * (doubleBytes*float64(l.shape.mostBeliefs) + forConsistency)
 	if s.Spill != "" {
 		scratch += threads * float64(spill.PagesBytes) // which pieces of the files are read next
 	}
 	m.Add("potentials", busy*c.potentials+scratch, "the largest of %d blocks, for each of %.0f threads", l.blocks, busy)
 	m.addFeatures(l.problem)
 	if m.Repeated = s.team.Size() > 1 && l.messages.isSmall(); s.team.Size() > 1 && !m.Repeated {
-		part := (c.messages*(1+float64(l.messages.made())) + c.blocks*stride + c.cut) / mostParts
+		part := (c.messages*(1+copies) + c.blocks*stride + c.cut) / mostParts
 		m.Add("between processes", doubleBytes*(c.visited*stride+2*part),
 			"contributions, messages, and a part of a state that are sent")
 	}
@@ -125,14 +125,14 @@ type count struct {
 const nodeLists, edgeLists, blockLists, nodeIndex, edgeIndex = 18.0, 28.0, 600.0, 20.0, 12.0
 
 func (l *learner) count() (c count) {
-	c.visited = float64(l.most*(1+oneIf(l.keepsCut())) + l.parts.most + 1)
-	c.untied = float64(l.model.Layout.UntiedSize) * (float64(len(l.units)) + float64(l.most)/float64(l.blocks))
+	c.visited = float64(l.keptResults*(1+oneIf(l.shape.keepsCut())) + l.partSums.perVisit + 1)
+	c.untied = float64(l.model.Layout.UntiedSize) * (float64(len(l.units)) + float64(l.keptResults)/float64(l.blocks))
 	seen := map[any]bool{}
 	c.blocks = float64(l.blocks)
 	for _, u := range l.units {
 		nodes, edges := float64(u.in.Graph.NumNodes()), float64(u.in.Graph.NumEdges())
 		c.messages += float64(u.net.Messages() + u.net.Beliefs())
-		c.cut += float64(l.cutNumbers(u))
+		c.cut += float64(l.shape.cutNumbers(u))
 		if !seen[u.net] {
 			c.index += nodeIndex*nodes + edgeIndex*edges + doubleBytes*float64(len(u.net.Counting.Split))
 		}
@@ -171,9 +171,12 @@ func (l *learner) ruleMemory(m *Memory, c *count) {
 		return
 	}
 	m.addPairs(size, l.mostSweeps())
-	const vectors = 11 // of visits, descent, and rotated ones
-	m.Add("vectors of automatic steps", doubleBytes*(vectors*size+float64(l.perPass()*layout.TiedSize)),
-		"%d, and %d of the visits of a pass, × %.0f weights × 8 bytes", vectors, l.perPass(), size)
+	vectors, visits := 9, 0 // of descent, and rotated ones
+	if l.holds.bounded {    // else no visit leads: see newIncremental
+		vectors, visits = vectors+2, l.schedule.perPass()
+	}
+	m.Add("vectors of automatic steps", doubleBytes*(float64(vectors)*size+float64(visits*layout.TiedSize)),
+		"%d, and %d of the visits of a pass, × %.0f weights × 8 bytes", vectors, visits, size)
 	moments := 0.0
 	for _, span := range allSpans(layout) {
 		if d := float64(span.Features); !span.Untied && d <= linear.MaxRotated {
@@ -215,7 +218,7 @@ func (l *learner) hessianMemory(m *Memory) {
 		around := 2 * float64(edges) / max(1, nodes) // edges of a node, each with potential, belief and features
 		numbers += (1 + 2*float64(l.settings.Threads)) * linear.RecordsTogether * states * n
 		numbers += min(sampled, nodes) * (states + float64(nodeDim) + around*(2*joint+float64(edgeDim)))
-		perhaps = l.forests || l.mostSweeps() <= 1+(linear.StarsFrom+1)*wholeSweeps
+		perhaps = l.holds.forests || l.mostSweeps() <= 1+(linear.StarsFrom+1)*wholeSweeps
 	}
 	m.addPerhaps(perhaps, "Hessian of all weights", doubleBytes*numbers,
 		"3 × %.0f² weights × 8 bytes, and scratch to measure it", n)

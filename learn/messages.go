@@ -33,8 +33,9 @@ type circling struct {
 // weights stay.
 const mostWhileMoving = 0.5
 
-// messages are what a run does to its messages beside plain sweeps: it copies them, to go back to or on from, damps
-// them, and solves for them where a problem is small.
+// messages are what a run does to its messages beside plain sweeps. It keeps copies, to go back to where a step is
+// refused and to go on from with momentum; it damps messages that circle; and where a problem is small it solves for
+// them.
 type messages struct {
 	*inference
 	response *linear.Response // nil: the problem is not small
@@ -46,12 +47,13 @@ type messages struct {
 func (m *messages) isSmall() bool { return m.response != nil }
 
 // copies reports whether whole passes remember messages: they do where these are not solved for.
-func (m *messages) copies() bool { return !m.forests && !m.isSmall() }
+func (m *messages) copies() bool { return !m.holds.forests && !m.isSmall() }
 
 // gathers reports whether whole passes gather momentum.
-func (m *messages) gathers() bool { return m.copies() && m.monotone }
+func (m *messages) gathers() bool { return m.copies() && m.holds.monotone }
 
-// beginPass moves messages and beliefs on from where the whole pass before began. So many were made at these weights.
+// beginPass gives a whole pass momentum: messages and beliefs move on in the direction in which they have come since
+// the pass before began. passesHere is how many passes were made at these weights.
 func (m *messages) beginPass(passesHere int) {
 	p := &m.progress
 	if !m.gathers() {
@@ -140,17 +142,17 @@ func (m *messages) reset() {
 }
 
 // made is how many makeRoom makes.
-func (m *messages) made() int {
+func (m *messages) copiesKept() int {
 	return oneIf(m.goesBack && m.copies()) + oneIf(m.gathers())
 }
 
 // damp damps messages that circle, after a pass in which weights stayed or moved.
 func (m *messages) damp(weightsStay bool) {
-	if m.monotone {
+	if m.holds.monotone {
 		return
 	}
 	s, residual := &m.progress.Circling, m.progress.Pass.Residual
-	switch moving := !weightsStay && (residual < lagging || m.certified); {
+	switch moving := !weightsStay && (residual < lagging || m.holds.certified); {
 	case s.Smallest == 0 || residual < s.Smallest || moving:
 		s.Smallest, s.Passes = residual, 0
 	case s.Passes+1 < fewPasses:
@@ -178,13 +180,13 @@ func (m *messages) innerLimits() bp.Limits {
 	if m.settings.Method == InnerDual {
 		limits.MaxSweeps = 1
 	}
-	limits.Turns = m.forests && limits.MaxSweeps >= exactSweeps
+	limits.Turns = m.holds.forests && limits.MaxSweeps >= exactSweeps
 	return limits
 }
 
 // wholeLimits are those of a visit in a whole pass.
 func (m *messages) wholeLimits() bp.Limits {
-	if m.forests {
+	if m.holds.forests {
 		return bp.Limits{MaxSweeps: exactSweeps, Turns: true}
 	}
 	damping := m.progress.MessageDamping
@@ -204,10 +206,10 @@ func (m *messages) remainder() float64 {
 		return 0
 	case p.Check.Active && !(p.Pass.Residual <= lagging):
 		return mostRemainder
-	case p.Check.Active, !m.copies(), !m.monotone && !m.certified:
+	case p.Check.Active, !m.copies(), !m.holds.monotone && !m.holds.certified:
 		return 0
 	}
-	share := min(p.GradientNorm/m.magnitude, m.settings.Gap*(1+math.Abs(p.Objective))/m.links)
+	share := min(p.GradientNorm/m.sums.magnitude, m.settings.Gap*(1+math.Abs(p.Objective))/m.links)
 	if !(share <= mostRemainder/remainderShare) {
 		return mostRemainder
 	}
@@ -221,8 +223,8 @@ func (m *messages) denseProblem(squares [][]float64) linear.DenseProblem {
 		nodes += in.Graph.NumNodes()
 	}
 	return linear.DenseProblem{
-		Model: m.model, L2: m.problem.L2, Data: m.data, Convex: m.convex, Each: m.each, Nodes: nodes,
-		PerPass: m.perPass(), PassWork: m.passWork(), Response: m.response, Squares: squares, Sample: m.newSample,
+		Model: m.model, L2: m.problem.L2, Data: m.sums.data, Convex: m.holds.convex, Each: m.each, Nodes: nodes,
+		PerPass: m.schedule.perPass(), PassWork: m.passWork(), Response: m.response, Squares: squares, Sample: m.newSample,
 		In: m.units[0].in,
 	}
 }

@@ -17,25 +17,25 @@ import (
 const mostParts = instances.Parts
 
 // parts are the sums of a visit.
-type parts struct {
-	most    int         // parts that one visit has, at most
-	sums    [][]float64 // [most][stride], in the order of touched
-	touched []int32     // parts with a sum in this visit, ascending
-	own     [][]float64 // sums of this process
-	total   []float64   // [stride]
+type partSums struct {
+	perVisit int         // parts that one visit has, at most
+	sums     [][]float64 // [most][stride], in the order of touched
+	touched  []int32     // parts with a sum in this visit, ascending
+	own      [][]float64 // sums of this process
+	total    []float64   // [stride]
 }
 
 // allocate makes room for the sums.
-func (p *parts) allocate(stride int) {
+func (p *partSums) allocate(stride int) {
 	p.total = make([]float64, stride)
-	for range p.most {
+	for range p.perVisit {
 		p.sums = append(p.sums, make([]float64, stride))
 	}
-	p.own = make([][]float64, 0, p.most)
+	p.own = make([][]float64, 0, p.perVisit)
 }
 
 // begin finds the parts of a visit, and makes their sums zeros.
-func (p *parts) begin(j *unitSet, blocks []int) {
+func (p *partSums) begin(j *unitSet, blocks []int) {
 	p.touched = p.touched[:0]
 	for _, block := range blocks {
 		if part := j.partOf(block); !slices.Contains(p.touched, part) {

@@ -46,14 +46,14 @@ const (
 
 // visitInPass visits the next blocks of a whole pass. At its end the pass decides a check, or a step of descent. It
 // reports true when the run is over.
-func (l *learner) visitInPass() (done bool, err error) {
+func (l *learner) visitInWholePass() (done bool, err error) {
 	p, at, check := &l.progress, &l.progress.Pass, &l.progress.Check
 	if check.Active && check.AtHand {
 		return l.endCheck()
 	}
-	blocks, uniform := l.whole[at.Next], check.Active && check.Uniform
+	blocks, uniform := l.schedule.wholePass[at.Next], check.Active && check.Uniform
 	v := visit{kind: consistentVisit, blocks: blocks, until: l.stopped, remainder: l.messages.remainder()}
-	if l.forests {
+	if l.holds.forests {
 		v.kind = forestVisit
 	}
 	if !uniform {
@@ -61,7 +61,7 @@ func (l *learner) visitInPass() (done bool, err error) {
 	}
 	if at.Next == 0 {
 		at.Current = 0 // visits before may have left one
-		if l.clock.passBegan = l.clock.seconds(); !uniform {
+		if l.clock.beginPass(); !uniform {
 			l.messages.beginPass(l.auto.passesHere())
 		}
 	}
@@ -74,14 +74,14 @@ func (l *learner) visitInPass() (done bool, err error) {
 		p.CheckSweeps += p.Sweeps - before
 	}
 	at.see(report.firstResidual)
-	if at.Next++; at.Next < len(l.whole) {
+	if at.Next++; at.Next < len(l.schedule.wholePass) {
 		if !check.Active {
 			return false, l.lookAtLimits()
 		}
 		return false, nil
 	}
-	if !uniform && !math.IsNaN(l.clock.passBegan) {
-		l.clock.passSeconds = l.clock.seconds() - l.clock.passBegan
+	if !uniform {
+		l.clock.endPass()
 	}
 	at.end()
 	if err := l.endWholePass(); err != nil {
@@ -105,12 +105,12 @@ func (l *learner) endWholePass() (err error) {
 	p, pass := &l.progress, &l.progress.Pass
 	l.sumContributions()
 	var consistent float64
-	consistent, p.GradientNorm = l.estimate(l.model.Weights, l.problem.L2)
+	consistent, p.GradientNorm = l.sums.estimate(l.model.Weights, l.problem.L2)
 	if p.Upper, err = l.upperBound(); err != nil {
 		return l.diagnosis.locate(err)
 	}
 	pass.Gap = math.NaN()
-	if l.monotone || l.certified {
+	if l.holds.monotone || l.holds.certified {
 		pass.Gap = math.Abs(p.Upper - consistent) // with labels missing it may have either sign
 	}
 	if pass.Infeasible {
@@ -118,7 +118,7 @@ func (l *learner) endWholePass() (err error) {
 	} else {
 		l.claims.raiseLowerBound()
 	}
-	if l.hidden && l.convexNumbers && !l.bounded && !pass.Infeasible {
+	if l.holds.hidden && l.holds.convexNumbers && !l.holds.bounded && !pass.Infeasible {
 		p.Upper = consistent
 	}
 	pass.Infeasible, p.Objective = false, p.Upper
@@ -129,7 +129,7 @@ func (l *learner) endWholePass() (err error) {
 // not. It claims convergence, or starts the check of a claim.
 func (l *learner) descend(report *visitReport) (done bool, err error) {
 	p := &l.progress
-	accepted, moved := l.auto.descent.acceptOrShrink(l.model.Weights, l.gradient, p.Upper, p.Pass.Gap)
+	accepted, moved := l.auto.descent.acceptOrShrink(l.model.Weights, l.sums.gradient, p.Upper, p.Pass.Gap)
 	if accepted {
 		p.Accepted = p.Pass
 	}
@@ -138,20 +138,20 @@ func (l *learner) descend(report *visitReport) (done bool, err error) {
 	case accepted && l.proves(l.claims.suboptimality()):
 		p.Check = checkProgress{Purpose: checkConvergence, Certain: true}
 		return l.endCheck()
-	case accepted && p.GradientNorm <= l.claims.checkBelow() && p.Iterations > p.LastCheck:
-		copy(l.watched, l.gradient)
+	case accepted && l.claims.worthChecking(1):
+		l.claims.watch()
 		l.startCheck(checkConvergence)
-		p.Check.Watched = l.convexNumbers
+		p.Check.Watched = l.holds.convexNumbers
 		return false, nil
 	case accepted:
-		size, moved = l.auto.advance(l.model.Weights, l.gradient), true
+		size, moved = l.auto.advance(l.model.Weights, l.sums.gradient), true
 		l.notePromise(size)
 	}
 	if !moved {
 		l.messages.settle()
 	}
-	l.messages.damp(!moved || l.certified && size == 0) // a step that is refused moves nothing for long
-	report.residual = p.Pass.Residual                   // of all visits of the pass
+	l.messages.damp(!moved || l.holds.certified && size == 0) // a step that is refused moves nothing for long
+	report.residual = p.Pass.Residual                         // of all visits of the pass
 	return false, l.endIteration(allBlocks, size, report)
 }
 
@@ -163,7 +163,7 @@ const smallPromises, promisedPart = 3, 0.1
 // be left: three of them end a run, as to a quadratic model the point is as good as stationary. States that no label
 // tells apart are a saddle at first, near which steps promise little: there it says nothing.
 func (l *learner) notePromise(size float64) {
-	if size != 0 && l.settings.unlabelled == nil && !(l.certified && l.problem.L2 > 0) {
+	if size != 0 && l.settings.unlabelled == nil && !(l.holds.certified && l.problem.L2 > 0) {
 		l.countPromise(l.auto.descent.promise())
 	}
 }

@@ -259,18 +259,11 @@ func violated(format string, a ...any) error {
 // Validate quotes the first constraint that settings or problem violate.
 func (s *Settings) Validate(p *Problem) error {
 	resolved := s.Resolved()
-	return resolved.validateResolved(p)
+	return resolved.validate(p)
 }
 
-func (s *Settings) validateResolved(p *Problem) error {
-	if err := s.validateAlone(p); err != nil {
-		return err
-	}
-	return p.validate()
-}
-
-// validateAlone looks at settings and numbers, and not at data.
-func (s *Settings) validateAlone(p *Problem) error {
+// validate looks at settings and numbers, and then at data.
+func (s *Settings) validate(p *Problem) error {
 	switch {
 	case p.Model == nil:
 		return violated("Problem.Model is set")
@@ -311,7 +304,7 @@ func (s *Settings) validateAlone(p *Problem) error {
 	case s.EarlyStop != nil && s.EarlyStop.Patience < 1:
 		return violated("EarlyStop.Patience ≥ 1, got %d", s.EarlyStop.Patience)
 	}
-	return nil
+	return p.validate()
 }
 
 // validate looks at data and weights.

@@ -10,10 +10,9 @@ import (
 	"github.com/blockbp/blockbp/internal/numeric"
 )
 
-// ranks are the processes that make a run, as one of them sees them; a process alone is a group of one. A job is a
-// block in some units. Its part (parts.go) says which process does it, in all passes. The loop, with all that is made
-// of sums, runs in each process. What the neighbours of a block see of it, which are messages and beliefs at cut edges,
-// and what these keep, goes to the processes that do these after a visit.
+// ranks are the processes that make a run, as one of them sees them; a process alone is a group of one. The part of a
+// job says which of them does it, in all passes. The loop, with all that is made of sums, runs in each. What neighbours
+// of a block see of it, messages and beliefs at cut edges and what these keep, goes to their processes after a visit.
 type ranks struct {
 	*distributed.Team
 	inf      *inference
@@ -41,7 +40,7 @@ func (r *ranks) owner(part int32) int { return int(part) * r.size / mostParts }
 func (r *ranks) Owns(part int32) bool { return r.owner(part) == r.me }
 
 // parts returns the range of parts that this process does: from ≤ part < to.
-func (r *ranks) parts() (from, to int) {
+func (r *ranks) ownParts() (from, to int) {
 	first := func(process int) int { return (process*mostParts + r.size - 1) / r.size }
 	return first(r.me), first(r.me + 1)
 }
@@ -49,22 +48,22 @@ func (r *ranks) parts() (from, to int) {
 // whose returns the process that does a job of a visit.
 func (r *ranks) whose(v *visit, job int) int {
 	block, unit, _ := r.inf.job(v.blocks, job)
-	return r.owner(r.inf.part[block*len(r.inf.units)+unit])
+	return r.owner(r.inf.parts[block*len(r.inf.units)+unit])
 }
 
 // has reports whether this process has the contributions of the jobs of a part.
 func (r *ranks) has(part int32) bool { return !r.inf.alone() || r.Owns(part) }
 
 // visits returns a function that reports whether a node of the i-th unit is in a block that is visited here.
-func (r *ranks) visits(i int) func(node int32) bool {
+func (r *ranks) visitedHere(i int) func(node int32) bool {
 	of, inf := r.inf.units[i].partition.Of, r.inf
-	return func(node int32) bool { return r.Owns(inf.part[int(of[node])*len(inf.units)+i]) }
+	return func(node int32) bool { return r.Owns(inf.parts[int(of[node])*len(inf.units)+i]) }
 }
 
 // begin makes the beliefs uniform that are in use here. Messages are zeros.
 func (r *ranks) begin() {
 	r.inf.each(len(r.inf.units), func(_, i int) {
-		u, here := r.inf.units[i], r.visits(i)
+		u, here := r.inf.units[i], r.visitedHere(i)
 		for s := range int32(u.in.Graph.NumNodes()) {
 			if at := u.net.BeliefAt(s); at >= 0 && here(s) {
 				bp.Even(u.state.LogBelief[at:][:u.in.States(s)])
@@ -87,7 +86,7 @@ func (r *ranks) jobs(v *visit, n int) []int32 {
 
 // visit does n jobs of v, from v.firstJob on, in all processes, and returns their results, good until the next call,
 // and how they went. Where the tally says that v.until has ended the visit, some have contributed nothing.
-func (r *ranks) visit(v visit, n int) (results []jobResult, t tally) {
+func (r *ranks) doJobs(v visit, n int) (results []jobResult, t tally) {
 	inf := r.inf
 	lo, _ := slices.BinarySearch(v.jobs, int32(v.firstJob))
 	hi, _ := slices.BinarySearch(v.jobs, int32(v.firstJob+n))
@@ -162,7 +161,7 @@ func (r *ranks) tellError(v *visit, job int, s *jobResult) {
 func (r *ranks) tellResults(v *visit, results []jobResult) {
 	for i := range results {
 		if job := v.firstJob + i; v.kind.contributes() && r.whose(v, job) != r.me {
-			results[i].untied = numeric.Resize(results[i].untied, r.inf.untiedNumbers(r.inf.layout, v.blocks, job))
+			results[i].untied = numeric.Resize(results[i].untied, r.inf.untiedNumbers(&r.inf.model.Layout, v.blocks, job))
 		}
 	}
 	r.Tell(func(do func(owner int, x []float64)) {
@@ -210,7 +209,7 @@ func (r *ranks) exchangeAll(cutBeliefs bool) {
 // eachSeen calls do for all that another process sees of a block of a unit which this one does, or the other way
 // round: do gets whose the block is, and who sees it. A belief may come twice.
 func (r *ranks) eachSeen(what seen, x, unit int, do func(owner, peer int, x []float64)) {
-	whose := func(x int) int { return r.owner(r.inf.part[x*len(r.inf.units)+unit]) }
+	whose := func(x int) int { return r.owner(r.inf.parts[x*len(r.inf.units)+unit]) }
 	u, owner := r.inf.units[unit], whose(x)
 	block := &u.partition.Blocks[x]
 	for _, g := range block.Groups {
@@ -221,7 +220,7 @@ func (r *ranks) eachSeen(what seen, x, unit int, do func(owner, peer int, x []fl
 		r.eachSeenAt(what, u, x, block.Edges[g.Lo:g.Hi], func(x []float64) { do(owner, peer, x) })
 		// The lower block tells what a pair keeps if none of them was visited.
 		if what.cutBeliefs && int(g.Other) != x && (!what.unvisited || int(g.Other) > x) {
-			at, n := r.inf.cutRange(u, &g)
+			at, n := r.inf.shape.cutRange(u, &g)
 			do(owner, peer, u.cutBeliefs[at:][:n])
 		}
 	}
@@ -250,7 +249,7 @@ func (r *ranks) eachSeenAt(what seen, u *unit, block int, edges []int32, do func
 }
 
 // sumParts sets p.total to the sum of all parts that are touched, of which p.own are here.
-func (r *ranks) sumParts(p *parts) {
+func (r *ranks) sumParts(p *partSums) {
 	clear(r.bounds)
 	for _, part := range p.touched {
 		r.bounds[r.owner(part)+1]++
@@ -288,8 +287,8 @@ func (r *ranks) pieces(do func(u *unit, p piece)) {
 			part(u.net.Beliefs(), true)
 		})
 	} else {
-		r.inf.each(len(r.inf.part), func(_, at int) {
-			if u, x := r.inf.jobAt(at); r.Owns(r.inf.part[at]) {
+		r.inf.each(len(r.inf.parts), func(_, at int) {
+			if u, x := r.inf.jobAt(at); r.Owns(r.inf.parts[at]) {
 				eachOfBlock(u, x, func(p piece) { do(u, p) })
 			}
 		})

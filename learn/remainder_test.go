@@ -18,13 +18,13 @@ func TestRemainder(t *testing.T) {
 	}
 	l := blockLearner(t, &p)
 	pass := func(limits bp.Limits, remainder float64) (gradient []float64, gap float64) {
-		for i := range l.whole {
-			set := l.whole[i]
+		for i := range l.schedule.wholePass {
+			set := l.schedule.wholePass[i]
 			v := visit{kind: consistentVisit, blocks: set, limits: limits, remainder: remainder}
 			must(l.visitBlocks(v))
 		}
 		oracle.OK(t, l.endWholePass())
-		return append([]float64(nil), l.gradient...), l.progress.Pass.Gap
+		return append([]float64(nil), l.sums.gradient...), l.progress.Pass.Gap
 	}
 	for range 2 {
 		pass(l.messages.wholeLimits(), 0)

@@ -19,9 +19,8 @@ func exactHessian(l *learner, r *linear.Response, dst []float64) error {
 	return r.Measure(dst, nil, 0)
 }
 
-// TestResponseIsTheHessian: with what nodes answer to each other the Hessian is that of L,
-// found by finite differences of its gradient, for counting numbers of any sign and with
-// hidden labels.
+// TestResponseIsTheHessian: with what nodes answer to each other the Hessian is that of L, found by finite differences
+// of its gradient, for counting numbers of any sign and with hidden labels.
 func TestResponseIsTheHessian(t *testing.T) {
 	for kind, p := range problems(t) {
 		for _, counting := range []string{"convex", "trw", "bethe"} {
@@ -66,7 +65,7 @@ func TestLean(t *testing.T) {
 			}
 			var left []float64
 			for range 3 {
-				for _, s := range e.l.whole { // one sweep, for beliefs of these messages
+				for _, s := range e.l.schedule.wholePass { // one sweep, for beliefs of these messages
 					v := visit{blocks: s, limits: bp.Limits{MaxSweeps: 1, NoProx: true}}
 					oracle.Must(e.l.visitBlocks(v))(t)
 				}

@@ -61,8 +61,7 @@ func (s *State) clone() *State {
 	return c
 }
 
-// interruptible runs p with settings made anew for each start, as a step rule
-// belongs to one run.
+// interruptible runs p with settings made anew for each start, as a step rule belongs to one run.
 type interruptible struct {
 	problem  Problem
 	settings func() Settings
@@ -79,8 +78,7 @@ func (i interruptible) steps(t testing.TB) (*Result, int) {
 	return r, math.MaxInt - ctx.left
 }
 
-// until runs for so many rounds of the loop, from a state or from the start, and
-// returns the last state saved.
+// until runs for so many rounds of the loop, from a state or from the start, and returns the last state saved.
 func (i interruptible) until(t testing.TB, from *State, rounds int) (*Result, *State) {
 	t.Helper()
 	s := i.settings()
@@ -388,8 +386,7 @@ func TestResumeAtALimit(t *testing.T) {
 	}
 }
 
-// TestDamagedState: whatever is missing or misshapen is an error, not a panic or
-// a run that goes on from nonsense.
+// TestDamagedState: whatever is missing or misshapen is an error, not a panic or a run that goes on from nonsense.
 func TestDamagedState(t *testing.T) {
 	p := problems(t)["plain"]
 	base := Settings{Assign: blocksOf(4)}
@@ -449,9 +446,8 @@ func TestCheckpointErrorEndsTheRun(t *testing.T) {
 	}
 }
 
-// TestResumeOfEveryKind: what a state keeps of a kind of run survives an interruption, on any number of
-// threads: a dense P, linear response, class weights, and what a check that does not settle remembers of
-// residuals and damping.
+// TestResumeOfEveryKind: what a state keeps of a kind of run survives an interruption, on any number of threads: a
+// dense P, linear response, class weights, and what a check that does not settle remembers of residuals and damping.
 func TestResumeOfEveryKind(t *testing.T) {
 	all := problems(t)
 	response := all["mixed missing"].with("trw")

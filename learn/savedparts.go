@@ -15,12 +15,12 @@ import (
 // savedParts are these parts of a state, which its process has.
 type savedParts struct {
 	*ranks
-	passStarts, accepted bool      // it has messages also as they were where the last pass began, and those to go back to
+	passStarts, accepted bool      // whether the state also has unit.passStart, and unit.acceptedState
 	lengths              []float64 // [mostParts] how many numbers it has of each part
 	buffer               []float64
 }
 
-// noPart is what process 0 asks for when it has all.
+// noPart is what process 0 asks for when it needs no more.
 const noPart = -1
 
 // serve brings to process 0 what it asks for.
@@ -32,11 +32,11 @@ func (s *savedParts) serve() {
 	}
 }
 
-// eachOfPart calls do for all that a state has of the blocks of a part: messages into their nodes, beliefs, both also
-// as they were where the last pass began, and those to go back to, what edges to higher blocks keep, and contributions,
-// if not all processes have these.
+// eachOfPart calls do for all that a state has of the blocks of a part. That is the messages into their nodes and the
+// beliefs there, as they are and, where they are kept, as they were when the last pass began and when weights were last
+// accepted; what edges to higher blocks keep; and contributions, if not all processes have these.
 func (s *savedParts) eachOfPart(part int32, do func([]float64)) {
-	for at, of := range s.inf.part {
+	for at, of := range s.inf.parts {
 		if of != part {
 			continue
 		}
@@ -50,19 +50,19 @@ func (s *savedParts) eachOfPart(part int32, do func([]float64)) {
 		}
 		for _, g := range u.partition.Blocks[x].Groups {
 			if int(g.Other) > x {
-				at, n := s.inf.cutRange(u, &g)
+				at, n := s.inf.shape.cutRange(u, &g)
 				do(u.cutBeliefs[at:][:n])
 			}
 		}
 		if s.inf.alone() {
-			do(s.inf.contribution[x*s.inf.stride:][:s.inf.stride])
+			do(s.inf.contribution[x*s.inf.shape.stride:][:s.inf.shape.stride])
 		}
 	}
 }
 
 // ownLengths returns how many numbers a state has of the parts of this process.
 func (s *savedParts) ownLengths() (lengths []float64) {
-	for part, to := s.parts(); part < to; part++ {
+	for part, to := s.ownParts(); part < to; part++ {
 		n := 0
 		s.eachOfPart(int32(part), func(x []float64) { n += len(x) })
 		lengths = append(lengths, float64(n))

@@ -9,16 +9,16 @@ type blockSet []int
 // schedule says what is visited when: a pass of Algorithm 2, with a step after each visit, or a whole pass at the same
 // weights, which visits as many blocks at a time as share no edge.
 type schedule struct {
-	visits, whole []blockSet
-	position      int // of visits, in this iteration
-	cyclic        bool
-	source        *rand.PCG
-	random        *rand.Rand
+	stepPass, wholePass []blockSet
+	position            int // of visits, in this iteration
+	cyclic              bool
+	source              *rand.PCG
+	random              *rand.Rand
 }
 
 func newSchedule(j *unitSet, s *Settings) schedule {
 	source := rand.NewPCG(s.Seed, 0x9e3779b97f4a7c15)
-	return schedule{visits: j.blockSets(s.Together), whole: j.blockSets(j.blocks), cyclic: !s.RandomOrder,
+	return schedule{stepPass: j.blockSets(s.Together), wholePass: j.blockSets(j.blocks), cyclic: !s.RandomOrder,
 		source: source, random: rand.New(source)}
 }
 
@@ -27,8 +27,8 @@ func (s *schedule) pick(iteration int) blockSet {
 	if s.position = iteration % s.perPass(); !s.cyclic {
 		s.position = s.random.IntN(s.perPass())
 	}
-	return s.visits[s.position]
+	return s.stepPass[s.position]
 }
 
 // perPass returns the number of iterations that visit everything once.
-func (s *schedule) perPass() int { return len(s.visits) }
+func (s *schedule) perPass() int { return len(s.stepPass) }

@@ -20,7 +20,7 @@ import (
 // spilled is what lies in such a file.
 type spilled struct {
 	*unitSet
-	*contributionLayout
+	shape *contributionLayout
 	space *spill.Space // nil: all is in memory
 }
 
@@ -41,10 +41,10 @@ func (s *spilled) begin(folder string, copies int) error {
 
 // bytes is how large the file is.
 func (s *spilled) bytes(copies int) (bytes int64) {
-	bytes = spill.Room[float64](s.blocks * s.stride)
+	bytes = spill.Room[float64](s.blocks * s.shape.stride)
 	for _, u := range s.units {
 		messages, beliefs := u.net.Messages(), u.net.Beliefs()
-		bytes += spill.Room[float64](messages) + spill.Room[float64](beliefs) + spill.Room[float64](s.cutNumbers(u))
+		bytes += spill.Room[float64](messages) + spill.Room[float64](beliefs) + spill.Room[float64](s.shape.cutNumbers(u))
 		bytes += int64(copies) * spill.Room[float64](messages+beliefs)
 	}
 	s.eachPartition(func(p *partition.Partition) {
@@ -97,10 +97,10 @@ func (s *spilled) wantRows(p *spill.Pages, v *visit, u *unit, block int) {
 			spill.Want(p, u.state.LogBelief, at, int(u.net.Card[node]))
 		}
 	}
-	spill.Want(p, s.contribution, block*s.stride, s.stride)
+	spill.Want(p, s.contribution, block*s.shape.stride, s.shape.stride)
 	for i, g := range b.Groups {
 		if i > 0 {
-			at, n := s.cutRange(u, &g)
+			at, n := s.shape.cutRange(u, &g)
 			spill.Want(p, u.cutBeliefs, at, n)
 			for _, e := range b.Edges[g.Lo:g.Hi] {
 				row(u.in.EdgeFeatures(u.in.EdgeType(e)), u.in.EdgeRow(e))

@@ -40,7 +40,7 @@ func TestSpill(t *testing.T) {
 			if !slices.Equal(memory.Model.Weights, file.Model.Weights) || memory.Passes != file.Passes || memory.Status != file.Status {
 				t.Errorf("%s, %s: weights differ, or %v passes and %v", kind, name, memory.Passes, file.Passes)
 			}
-			oracle.MustEqual(t, len(kept.saved.Arrays), len(spilled.saved.Arrays), "%s, %s: arrays of a checkpoint", kind, name)
+			oracle.MustEqual(t, len(spilled.saved.Arrays), len(kept.saved.Arrays), "%s, %s: arrays of a state", kind, name)
 			for i, a := range kept.saved.Arrays {
 				if b := spilled.saved.Arrays[i]; a.Name != b.Name || !slices.EqualFunc(a.Values, b.Values, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) }) {
 					t.Errorf("%s, %s: array %s differs", kind, name, a.Name)

@@ -19,7 +19,7 @@ func TestUpperBoundIsTheDual(t *testing.T) {
 				resolved := settings.Resolved()
 				l := oracle.Must(newLearner(&p, &resolved))(t)
 				defer l.pool.Close()
-				if !l.certified {
+				if !l.holds.certified {
 					continue // labels are missing
 				}
 				if splits := counting == "trw" && blocks > 1; splits != (len(l.splitOf) > 0) {
@@ -27,14 +27,14 @@ func TestUpperBoundIsTheDual(t *testing.T) {
 				}
 				copy(l.model.Weights, p.randomWeights(3, 0.5))
 				for range 2 {
-					for _, set := range l.whole {
+					for _, set := range l.schedule.wholePass {
 						v := visit{kind: consistentVisit, blocks: set,
 							limits: l.messages.wholeLimits()}
 						oracle.Must(l.visitBlocks(v))(t)
 					}
 					oracle.OK(t, l.endWholePass())
 					theta := l.model.Weights
-					want := p.L2/2*simd.Dot(theta, theta) - simd.Dot(theta, l.data)
+					want := p.L2/2*simd.Dot(theta, theta) - simd.Dot(theta, l.sums.data)
 					for _, u := range l.units {
 						space := l.workers[0].space
 						block := &partition.Whole(u.in.Graph).Blocks[0]
@@ -42,7 +42,7 @@ func TestUpperBoundIsTheDual(t *testing.T) {
 						values := oracle.Must(space.Evaluate(u.net, u.state, block, false))(t)
 						want += u.weight * values.Dual
 					}
-					wantNear(t, l.progress.Upper, want, 1e-12, "%s, %s, %d blocks: F, and by the dual values", name, counting, blocks)
+					nearly(t, l.progress.Upper, want, 1e-12, "%s, %s, %d blocks: F", name, counting, blocks)
 				}
 			}
 		}

@@ -11,9 +11,8 @@ import (
 	"github.com/blockbp/blockbp/internal/gen"
 )
 
-// TestFirstEvaluationIsOfSettledMessages: three spins with a field at the one that
-// a sweep visits last. No message changes in the first sweep, and yet the field has
-// reached nobody.
+// TestFirstEvaluationIsOfSettledMessages: three spins with a field at the one that a sweep visits last. No message
+// changes in the first sweep, and yet the field has reached nobody.
 func TestFirstEvaluationIsOfSettledMessages(t *testing.T) {
 	g := must(gen.Chain(3))
 	model := must(crf.NewModel(crf.Homogeneous(crf.NumberedStates(2), 1, 1)))
@@ -25,9 +24,9 @@ func TestFirstEvaluationIsOfSettledMessages(t *testing.T) {
 	e := must(NewEvaluator(p, 1))
 	defer e.Close()
 	must(e.At(model.Weights))
-	first := slices.Clone(e.l.gradient)
+	first := slices.Clone(e.l.sums.gradient)
 	must(e.At(model.Weights))
-	for i, want := range e.l.gradient {
+	for i, want := range e.l.sums.gradient {
 		if math.Abs(first[i]-want) > 1e-9 {
 			t.Errorf("gradient[%d] is %v at the first call, %v at the second", i, first[i], want)
 		}

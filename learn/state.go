@@ -50,10 +50,11 @@ func (l *learner) worthSaving() bool {
 	if l.auto.descends() {
 		return l.progress.Pass.Next == 0 && l.auto.descent.passesHere == 0
 	}
-	return l.progress.Worse == 0 && l.progress.Iterations%l.perPass() == 0
+	return l.progress.Worse == 0 && l.progress.Iterations%l.schedule.perPass() == 0
 }
 
-// checkpoint saves the state: process 0 writes it, with the parts that the others bring.
+// checkpoint saves the state. Process 0 writes it, and asks for one part after the other as it comes to them; the
+// others serve until it says noPart, which it does also where it has failed: else they would wait for ever.
 func (l *learner) checkpoint() (err error) {
 	if l.settings.Checkpoint == nil {
 		return nil
@@ -91,7 +92,7 @@ func (l *learner) savedParts() *savedParts {
 }
 
 func (l *learner) snapshot(s *savedParts) (*State, error) {
-	random, err := l.source.MarshalBinary()
+	random, err := l.schedule.source.MarshalBinary()
 	if err != nil {
 		return nil, err
 	}
@@ -106,9 +107,9 @@ func (l *learner) arrays() (all []runstate.Array) {
 			all = append(all, runstate.Array{Name: fmt.Sprintf(name, arguments...), Values: values})
 		}
 	}
-	add(l.total, "total")
-	add(l.moments, "moments")
-	add(l.watched, "watched")
+	add(l.sums.total, "total")
+	add(l.sums.moments, "moments")
+	add(l.claims.watched, "watched")
 	if !l.alone() {
 		add(l.contribution, "contribution")
 	}
@@ -133,7 +134,7 @@ func (l *learner) restore(state *State) error {
 	if l.progress.Pass.Momentum > 0 || l.messages.leftAccepted(l.auto.passesHere()) {
 		l.messages.makeRoom()
 	}
-	first, _ := l.ranks.parts()
+	first, _ := l.ranks.ownParts()
 	own := l.savedParts()
 	arrays := append(l.arrays(), partArrays(first, own.ownLengths(), own.own)...)
 	if err := l.restoreArrays(in, state, l.settings.Step.State(), arrays); err != nil {
@@ -148,15 +149,7 @@ func (l *learner) restore(state *State) error {
 	if !ended || l.claims.whyNotConverged() != "" {
 		l.goOn()
 	}
-	return l.source.UnmarshalBinary(in.Random)
-}
-
-// stepName names what moves the weights.
-func (s *Settings) stepName() string {
-	if s.Method.Local() {
-		return "l-bfgs"
-	}
-	return s.Step.String()
+	return l.schedule.source.UnmarshalBinary(in.Random)
 }
 
 // possible refuses progress that no run of this problem can have made.
@@ -166,9 +159,9 @@ func (l *learner) possible(p *progress) error {
 	case p.Iterations < 0 || p.LastCheck < 0 || p.LastCheck > p.Iterations || p.FailedChecks < 0:
 		return runstate.Errorf("%d iterations, the last check at %d, %d checks failed: the file is damaged",
 			p.Iterations, p.LastCheck, p.FailedChecks)
-	case at.Next < 0 || at.Next >= len(l.whole) || at.WorstAt < 0 || at.WorstAt >= len(l.whole),
-		p.Accepted.WorstAt < 0 || p.Accepted.WorstAt >= len(l.whole):
-		return runstate.Errorf("a pass at block visit %d of %d: the file is damaged", at.Next, len(l.whole))
+	case at.Next < 0 || at.Next >= len(l.schedule.wholePass) || at.WorstAt < 0 || at.WorstAt >= len(l.schedule.wholePass),
+		p.Accepted.WorstAt < 0 || p.Accepted.WorstAt >= len(l.schedule.wholePass):
+		return runstate.Errorf("a pass at block visit %d of %d: the file is damaged", at.Next, len(l.schedule.wholePass))
 	case c.Active && c.Purpose != checkInitial && c.Purpose != checkConvergence && c.Purpose != checkFinal:
 		return runstate.Errorf("a check with the purpose %q: the file is damaged", c.Purpose)
 	}
@@ -189,14 +182,6 @@ func (l *learner) goOn() {
 		l.takeAccepted()
 		l.startCheck(checkFinal)
 	}
-}
-
-// order names the order of the blocks.
-func (s *Settings) order() string {
-	if s.RandomOrder {
-		return "random"
-	}
-	return "cyclic"
 }
 
 // identify tells what the run works on, even where all arrays of another one have the same lengths. It costs about as

@@ -88,8 +88,7 @@ func TestStateFileDamageIsFound(t *testing.T) {
 	}
 }
 
-// TestStateFilesOfBefore: a state of another format is refused by its number, with what
-// to do.
+// TestStateFilesOfBefore: a state of another format is refused by its number, with what to do.
 func TestStateFilesOfBefore(t *testing.T) {
 	path := filepath.Join("..", "internal", "cli", "testdata", "v0.1.0", "run", "checkpoint", "state.safetensors")
 	if _, err := ReadState(path); err == nil || !strings.Contains(err.Error(),

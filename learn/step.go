@@ -66,7 +66,6 @@ func ParseStep(spec string) (StepRule, error) {
 // unguarded is what the simple rules have in common.
 type unguarded struct{}
 
-// Guarded implements StepRule.
 func (unguarded) Guarded() bool { return false }
 
 // fixedStep is the paper's step: θ ← θ − α ∇L/(mean number of variables).
@@ -75,16 +74,13 @@ type fixedStep struct {
 	alpha, scale float64
 }
 
-// String implements StepRule.
 func (f *fixedStep) String() string { return fmt.Sprintf("fixed:%v", f.alpha) }
 
-// Start implements StepRule.
 func (f *fixedStep) Start(p StepProblem) error {
 	f.scale = f.alpha / p.Variables
 	return nil
 }
 
-// Step implements StepRule.
 func (f *fixedStep) Step(theta, gradient []float64) float64 {
 	for i, g := range gradient {
 		theta[i] -= f.scale * g
@@ -92,7 +88,6 @@ func (f *fixedStep) Step(theta, gradient []float64) float64 {
 	return f.alpha
 }
 
-// State implements StepRule: there is nothing to remember.
 func (f *fixedStep) State() any { return nil }
 
 // adaGradStep divides each coordinate's step by the root of its summed squared
@@ -109,17 +104,14 @@ type adaGradState struct{ squares []float64 }
 // adaGradFloor keeps the first step of a coordinate without gradient finite.
 const adaGradFloor = 1e-12
 
-// String implements StepRule.
 func (r *adaGradStep) String() string { return fmt.Sprintf("adagrad:%v", r.alpha) }
 
-// Start implements StepRule.
 func (r *adaGradStep) Start(p StepProblem) error {
 	r.scale = 1 / p.Variables
 	r.squares = make([]float64, p.Model.Layout.Size)
 	return nil
 }
 
-// Step implements StepRule.
 func (r *adaGradStep) Step(theta, gradient []float64) float64 {
 	for i, g := range gradient {
 		g *= r.scale
@@ -129,5 +121,4 @@ func (r *adaGradStep) Step(theta, gradient []float64) float64 {
 	return r.alpha
 }
 
-// State implements StepRule.
 func (r *adaGradStep) State() any { return &r.adaGradState }

@@ -41,7 +41,7 @@ func TestStepFormulas(t *testing.T) {
 				squares := make([]float64, len(p.Model.Weights))
 				rule.theta = append(rule.theta, r.Model.Weights)
 				for i, gradient := range rule.gradient {
-					oracle.Equal(t, rule.sizes[i], alpha, "%s, %s: size of step %d", kind, name, i)
+					oracle.Equal(t, rule.sizes[i], alpha, "%s, %s: the size of step %d", kind, name, i)
 					for j, g := range gradient {
 						g /= variables
 						squares[j] += g * g
@@ -70,9 +70,8 @@ func TestParseStep(t *testing.T) {
 	}
 }
 
-// rescaled returns the problem with every feature column j of nodes multiplied
-// by scale[j], and column 1 replaced by a mixture with column 0 of the given
-// correlation.
+// rescaled returns the problem with every feature column j of nodes multiplied by scale[j], and column 1 replaced by a
+// mixture with column 0 of the given correlation.
 func rescaled(t *testing.T, p Problem, scale []float64, correlation float64) Problem {
 	t.Helper()
 	var data []*crf.Instance
@@ -95,9 +94,8 @@ func rescaled(t *testing.T, p Problem, scale []float64, correlation float64) Pro
 	return p
 }
 
-// TestAutoOnBadFeatures: columns whose scales differ by a factor of a million
-// and that are correlated do not keep the automatic steps from the optimum, nor
-// make them slow.
+// TestAutoOnBadFeatures: columns whose scales differ by a factor of a million and that are correlated do not keep the
+// automatic steps from the optimum, nor make them slow.
 func TestAutoOnBadFeatures(t *testing.T) {
 	good := randomProblem(t, 1, problemOptions{rows: 6, cols: 6, states: 3, nodeDim: 4, edgeDim: 2, instances: 3, l2: 0.01})
 	bad := rescaled(t, good, []float64{1e3, 1, 1e-3, 30}, 0.95)
@@ -147,10 +145,9 @@ func TestWithoutFeatures(t *testing.T) {
 	p := s.build(t, 1)
 	for name, s := range runs {
 		r := fit(t, p, s)
-		oracle.Equal(t, r.Status, Converged, "%s: status", name)
+		oracle.Equal(t, r.Status, Converged, "%s: %s", name, r.Reason)
 		for _, span := range []crf.Span{p.Model.Layout.Node[2], p.Model.Layout.Edge[3]} {
-			oracle.Equal(t, norm(r.Model.Weights[span.At:][:span.Len]), 0,
-				"%s: norm of weights of a type without elements", name)
+			oracle.Equal(t, norm(r.Model.Weights[span.At:][:span.Len]), 0, "%s: weights of a type without elements", name)
 		}
 	}
 }

@@ -25,8 +25,7 @@ func symmetricProblems(t testing.TB) map[string]Problem {
 	return all
 }
 
-// turned returns the problem with symmetric edge types, and such edges turned round as turn
-// says; nil: none.
+// turned returns the problem with symmetric edge types, and such edges turned round as turn says; nil: none.
 func (p Problem) turned(t testing.TB, turn func(e int32) bool) Problem {
 	schema := p.Model.Schema
 	schema.EdgeTypes = slices.Clone(schema.EdgeTypes)
@@ -36,8 +35,7 @@ func (p Problem) turned(t testing.TB, turn func(e int32) bool) Problem {
 	return p.rebuilt(t, schema, turn)
 }
 
-// rebuilt returns the problem with another schema and with edges of types that join one node
-// type turned round.
+// rebuilt returns the problem with another schema and with edges of types that join one node type turned round.
 func (p Problem) rebuilt(t testing.TB, schema crf.Schema, turn func(e int32) bool) Problem {
 	model := must(crf.NewModel(schema))
 	p.Model = model
@@ -172,8 +170,7 @@ func TestSymmetricOptimum(t *testing.T) {
 	}
 }
 
-// TestSymmetricStart: random weights that tell hidden states apart are symmetric, and the same
-// with edges turned round.
+// TestSymmetricStart: random weights that tell hidden states apart are symmetric, and the same with edges turned round.
 func TestSymmetricStart(t *testing.T) {
 	for name, p := range symmetricProblems(t) {
 		if !instances.AnyHidden(p.Data) {

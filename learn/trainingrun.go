@@ -129,13 +129,14 @@ func (c *trainingRun) evaluate(e *Event) error {
 	return nil
 }
 
-// record tells the recorder, if there is one, of an event.
+// record tells the recorder, if there is one, of an event, with where the run stands.
 func (c *trainingRun) record(e Event) error {
 	if c.settings.Recorder == nil {
 		return nil
 	}
-	e.Pass, e.Theta = c.progress.Sweeps, c.model.Weights
-	e.Elapsed = time.Duration(c.progress.Seconds * float64(time.Second))
+	p := &c.progress
+	e.Iteration, e.Objective, e.GradientNorm = p.Iterations, p.Objective, p.GradientNorm
+	e.Pass, e.Theta, e.Elapsed = p.Sweeps, c.model.Weights, time.Duration(p.Seconds*float64(time.Second))
 	return c.settings.Recorder(e)
 }
 
@@ -268,8 +269,15 @@ func (c *trainingRun) sizes(blocks int, stateBytes int64) *Sizes {
 // to the same bytes. What only one of two runs has, as the seed of an order, is nothing that they differ in.
 func (c *trainingRun) traits(of []trait) []trait {
 	s := c.settings
+	step, order := s.Step.String(), "cyclic"
+	if s.Method.Local() {
+		step = "l-bfgs"
+	}
+	if s.RandomOrder {
+		order = "random"
+	}
 	all := append([]trait{
-		{"method", string(s.Method)}, {"step", s.stepName()}, {"order", s.order()},
+		{"method", string(s.Method)}, {"step", step}, {"order", order},
 		{"blocks together", fmt.Sprint(s.Together)}, {"l2", fmt.Sprint(c.problem.L2)},
 		{"loss", fmt.Sprint(c.problem.Loss)},
 		{"inner sweeps", fmt.Sprint(s.InnerSweeps)}, {"inner tolerance", fmt.Sprint(s.InnerTolerance)},

@@ -39,7 +39,7 @@ func (d *diagnosis) separable() bool {
 	for _, in := range d.problem.Data {
 		least = min(least, in.Weight())
 	}
-	if d.problem.L2 > 0 || d.problem.ClassWeights != nil || d.problem.Statistics != nil || !d.convex ||
+	if d.problem.L2 > 0 || d.problem.ClassWeights != nil || d.problem.Statistics != nil || !d.holds.convex ||
 		!(d.progress.Objective*d.samples < least*math.Ln2) {
 		return false
 	}
@@ -75,6 +75,12 @@ func (d *diagnosis) impossible(u *unit) string {
 	return ""
 }
 
+// diverged is the error of a run that has got worse, in a block, with what to try.
+func (d *diagnosis) diverged(block int, reason string, a ...any) error {
+	return &DivergedError{Iteration: d.progress.Iterations, Block: block,
+		Reason: fmt.Sprintf(reason, a...) + "; " + d.remedy()}
+}
+
 // checkFinite stops the run at the first weight that is not a number.
 func (d *diagnosis) checkFinite(block int) error {
 	if w := d.model.Weights; simd.Dot(w, w) <= math.MaxFloat64 {
@@ -82,8 +88,7 @@ func (d *diagnosis) checkFinite(block int) error {
 	}
 	for i, w := range d.model.Weights {
 		if math.IsNaN(w) || math.IsInf(w, 0) {
-			return &DivergedError{Iteration: d.progress.Iterations, Block: block,
-				Reason: fmt.Sprintf("weight %s became %v; %s", d.model.WeightName(i), w, d.remedy())}
+			return d.diverged(block, "weight %s became %v", d.model.WeightName(i), w)
 		}
 	}
 	return nil
@@ -101,12 +106,11 @@ func (d *diagnosis) judgePass(block int) error {
 	if d.settings.Step.Guarded() || d.progress.Worse < worsePasses {
 		return nil
 	}
-	reason := fmt.Sprintf("the objective is %.6g, above %.6g at the start; %s", f, first, d.remedy())
 	if below {
-		reason = fmt.Sprintf("the running objective stays below zero (%.6g), where no objective can be: beliefs do not "+
-			"follow the weights; %s", f, d.remedy())
+		return d.diverged(block, "the running objective stays below zero (%.6g), where no objective can be: beliefs do not "+
+			"follow the weights", f)
 	}
-	return &DivergedError{Iteration: d.progress.Iterations, Block: block, Reason: reason}
+	return d.diverged(block, "the objective is %.6g, above %.6g at the start", f, first)
 }
 
 // belowZero reports a running objective that no true one can have: with every label observed the labelling itself,
@@ -128,7 +132,7 @@ func (d *diagnosis) belowZero(objective float64) bool {
 // remedy names the likely cause of divergence and what to try.
 func (d *diagnosis) remedy() string {
 	if d.settings.Step.Guarded() {
-		if d.convexNumbers {
+		if d.holds.convexNumbers {
 			return "the inference within it probably needs longer: try more passes, or a larger l2"
 		}
 		return "the inference within it probably does not converge: try counting numbers that are convex, or a larger l2"
@@ -140,7 +144,7 @@ func (d *diagnosis) remedy() string {
 func (d *diagnosis) locate(err error) error {
 	var at *unitError
 	var numerical *bp.NumericalError
-	if !errors.As(err, &at) || !errors.As(at.error, &numerical) {
+	if !errors.As(err, &at) || !errors.As(err, &numerical) {
 		return err
 	}
 	cause := d.remedy()
@@ -156,5 +160,6 @@ func (d *diagnosis) locate(err error) error {
 // worseThanStart reports that the objective of a check is above that of the start
 // by more than the residuals of the two checks explain.
 func (d *diagnosis) worseThanStart() bool {
-	return d.progress.Objective > d.progress.FirstObjective+d.slack(d.progress.FirstResidual, d.progress.Pass.Residual)
+	p := &d.progress
+	return p.Iterations > 0 && p.Objective > p.FirstObjective+d.slack(p.FirstResidual, p.Pass.Residual)
 }

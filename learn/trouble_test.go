@@ -7,8 +7,7 @@ import (
 	"github.com/blockbp/blockbp/internal/gen"
 )
 
-// troubled has two node features by name, two states more than any label has, and
-// edges with a constant feature.
+// troubled has two node features by name, two states more than any label has, and edges with a constant feature.
 func troubled(t *testing.T, features func(row int) []float64, names []string, l2 float64) Problem {
 	t.Helper()
 	g := must(gen.Chain(6))

@@ -53,7 +53,7 @@ func TestTruncatedSlopes(t *testing.T) {
 				p.Model.Layout.Symmetrise(w)
 				value, gradient := truncatedAt(p, sweeps, w)
 				checkSlope(t, where, w, gradient, func(w []float64) float64 { v, _ := truncatedAt(p, sweeps, w); return v })
-				wantNear(t, value, lossOfBeliefs(t, p, sweeps, w), 1e-12, "%s, and of the beliefs", where)
+				nearly(t, value, lossOfBeliefs(t, p, sweeps, w), 1e-12, "%s: the loss of beliefs", where)
 			}
 		}
 	}

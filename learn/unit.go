@@ -170,9 +170,7 @@ func (u *unit) allocate(layout *crf.Layout, space *spill.Space, kept int) {
 	u.state = &bp.State{
 		LogMessage: spill.Zeros[float64](space, u.net.Messages()), LogBelief: spill.Zeros[float64](space, u.net.Beliefs()),
 	}
-	if n := layout.UntiedSize; n > 0 {
-		u.untied = make([]float64, n)
-	}
+	u.untied = make([]float64, layout.UntiedSize)
 	u.cutBeliefs = spill.Zeros[float64](space, kept)
 }
 

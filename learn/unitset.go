@@ -11,10 +11,10 @@ import (
 // unitSet has all units, which are visited together, block by block, and share one contribution to the gradient for
 // each block. A job is the visit of a block in some of the units.
 type unitSet struct {
-	units  []*unit
-	blocks int     // D
-	shares []int   // [jobs of a block + 1] divides units: see divideUnits
-	part   []int32 // [block·units + unit] of a visit's sum: see parts.go
+	units      []*unit
+	blocks     int     // D
+	unitBounds []int   // [jobs of a block + 1] divides units: see divideUnits
+	parts      []int32 // [block·units + unit] of a visit's sum: see parts.go
 	// contribution [blocks][stride] is that of the last visits: see contribution.go.
 	contribution []float64
 }
@@ -41,24 +41,24 @@ func (j *unitSet) neighbours() (all [][]int32) {
 
 // divideUnits deals the units to jobs, which have about as much work each.
 func (j *unitSet) divideUnits(stride int) {
-	n := min(len(j.units), resultsAtATime, max(leastShares, resultNumbers/stride))
+	n := min(len(j.units), resultsAtATime, max(leastJobs, resultNumbers/stride))
 	total, done := 0, 0
 	for _, u := range j.units {
 		total += 1 + u.work()
 	}
-	j.shares = append(j.shares[:0], 0)
+	j.unitBounds = append(j.unitBounds[:0], 0)
 	for i, u := range j.units {
 		// As many units are left as shares, at least.
-		if i > 0 && (done*n >= len(j.shares)*total || len(j.units)-i <= n-len(j.shares)) && len(j.shares) < n {
-			j.shares = append(j.shares, i)
+		if i > 0 && (done*n >= len(j.unitBounds)*total || len(j.units)-i <= n-len(j.unitBounds)) && len(j.unitBounds) < n {
+			j.unitBounds = append(j.unitBounds, i)
 		}
 		done += 1 + u.work()
 	}
-	j.shares = append(j.shares, len(j.units))
+	j.unitBounds = append(j.unitBounds, len(j.units))
 }
 
 // perBlock returns how many jobs visit a block.
-func (j *unitSet) perBlock() int { return len(j.shares) - 1 }
+func (j *unitSet) perBlock() int { return len(j.unitBounds) - 1 }
 
 // weight is the factor by which the sums of a job enter the totals: that of its first unit, or 1 if that is 0. Other
 // units are scaled relatively to it (worker.scale).
@@ -71,7 +71,7 @@ func (j *unitSet) jobsOf(blocks []int) int { return len(blocks) * j.perBlock() }
 // first.
 func (j *unitSet) job(blocks []int, i int) (block, lo, hi int) {
 	n := j.perBlock()
-	return blocks[i/n], j.shares[i%n], j.shares[i%n+1]
+	return blocks[i/n], j.unitBounds[i%n], j.unitBounds[i%n+1]
 }
 
 // placeOfJob is that of a job among those of all blocks.
@@ -94,7 +94,7 @@ func (j *unitSet) alone() bool { return len(j.units) == 1 }
 // partOf returns the part in whose sum a block is.
 func (j *unitSet) partOf(block int) int32 {
 	if j.alone() {
-		return j.part[block]
+		return j.parts[block]
 	}
 	return 0
 }
@@ -144,7 +144,7 @@ const resultsAtATime = 256
 // inference. More threads than leastShares have nothing to do there.
 const (
 	resultNumbers = 1 << 22
-	leastShares   = 8
+	leastJobs     = 8
 )
 
 // cutEdges says where the beliefs of a unit's cut edges are kept, by the number of the pair of blocks that they join:
@@ -199,8 +199,8 @@ func (j *unitSet) inOrder(sets []blockSet, processes int) {
 		}
 		turn, of := make(map[int]int, len(blocks)), [mostParts]int{}
 		for _, block := range blocks {
-			turn[block] = of[j.part[block]]
-			of[j.part[block]]++
+			turn[block] = of[j.parts[block]]
+			of[j.parts[block]]++
 		}
 		slices.SortStableFunc(blocks, func(x, y int) int { return cmp.Compare(turn[x], turn[y]) })
 	}

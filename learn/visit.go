@@ -6,10 +6,11 @@ import (
 	"github.com/blockbp/blockbp/internal/bp"
 )
 
-// jobResult is what a job adds to the gradient, a block visited in some of the units, and how that went.
+// jobResult is what a job finds. A job is the visit of one block in some of the units; its result is what they
+// contribute to the gradient there, and how their inference went.
 type jobResult struct {
-	inside []float64 // [stride] contribution of the block, of units as of the weight of the job
-	cut    []float64 // [stride] what its cut edges change; empty where there are none
+	inside []float64 // [stride] contribution of the block: units count relatively to the weight of the job
+	cut    []float64 // [stride] by how much its cut edges change the totals; empty where there are none
 	// freeEnergy is Σ c H(τ), and ⟨θ,τ⟩ of all but consistent edges until takeEntropy.
 	freeEnergy float64
 	untied     []float64 // untied beliefs of one unit after the other, in the order of the block's nodes and edges

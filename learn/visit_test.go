@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/partition"
 )
 
@@ -24,10 +25,10 @@ func TestUnitsShareResults(t *testing.T) {
 				defer l.pool.Close()
 				if i == 1 {
 					several = several || len(l.units) > 1
-					l.shares = []int{0, len(l.units)}
+					l.unitBounds = []int{0, len(l.units)}
 				}
 				for range 2 {
-					for _, t := range l.whole {
+					for _, t := range l.schedule.wholePass {
 						v := v
 						v.blocks, v.limits = t, l.messages.wholeLimits()
 						must(l.visitBlocks(v))
@@ -36,10 +37,10 @@ func TestUnitsShareResults(t *testing.T) {
 				ls[i] = l
 			}
 			where := fmt.Sprintf("%s, kind %d", kind, v.kind)
-			sameVector(t, where+": totals", ls[1].total, ls[0].total, 1e-12)
-			sameVector(t, where+": moments", ls[1].moments, ls[0].moments, 1e-11)
+			sameVector(t, where+": totals", ls[1].sums.total, ls[0].sums.total, 1e-12)
+			sameVector(t, where+": moments", ls[1].sums.moments, ls[0].sums.moments, 1e-11)
 			ls[1].sumContributions()
-			sameVector(t, where+": totals summed anew", ls[1].total, ls[0].total, 1e-12)
+			sameVector(t, where+": totals summed anew", ls[1].sums.total, ls[0].sums.total, 1e-12)
 		}
 	}
 	if !several {
@@ -57,13 +58,13 @@ func TestDivideUnits(t *testing.T) {
 			most, total = max(most, 1+work), total+1+work
 		}
 		b.divideUnits(stride)
-		want := min(len(b.units), resultsAtATime, max(leastShares, resultNumbers/stride))
-		if b.perBlock() != want || b.shares[0] != 0 || b.shares[want] != len(b.units) || !slices.IsSorted(b.shares) {
-			t.Fatalf("%d units in %d jobs, want %d: %v", len(b.units), b.perBlock(), want, b.shares)
-		}
-		for i, lo := range b.shares[:want] {
+		want := min(len(b.units), resultsAtATime, max(leastJobs, resultNumbers/stride))
+		oracle.MustEqual(t, b.perBlock(), want, "jobs of %d units", len(b.units))
+		oracle.Equal(t, []int{b.unitBounds[0], b.unitBounds[want]}, []int{0, len(b.units)}, "the first and the last unit")
+		oracle.Equal(t, slices.IsSorted(b.unitBounds), true, "whether %v are in order", b.unitBounds)
+		for i, lo := range b.unitBounds[:want] {
 			work := 0
-			for _, u := range b.units[lo:b.shares[i+1]] {
+			for _, u := range b.units[lo:b.unitBounds[i+1]] {
 				work += 1 + u.work()
 			}
 			if work == 0 || work > total/want+most+1 {

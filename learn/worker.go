@@ -15,7 +15,7 @@ import (
 // worker visits blocks in one goroutine: with potentials, beliefs and scratch of its own, it sweeps over a block in one
 // unit and works out what that contributes to the result of the job.
 type worker struct {
-	*contributionLayout
+	shape *contributionLayout
 	model *crf.Model
 	loss  float64 // Problem.Loss
 
@@ -24,8 +24,8 @@ type worker struct {
 	unit   *unit
 	block  *partition.Block // visited in this unit
 	number int              // of this block
-	scale  float64          // weight of the unit over that of the job
-	split  bool             // what a split adds to the bound is found beside
+	scale  float64          // weight of the unit, divided by that of the job
+	split  bool             // the visit also finds what a split of counting numbers adds to the bound
 
 	space    *bp.Workspace
 	adjoint  *ground.Adjoint
@@ -115,14 +115,14 @@ func (w *worker) contribute() error {
 		if inside := int(block.Groups[0].Hi); lo < inside {
 			end = inside
 		}
-		hi := ground.EdgeRun(u.in, block.Edges, lo, min(lo+w.edgesTogether, end))
+		hi := ground.EdgeRun(u.in, block.Edges, lo, min(lo+w.shape.edgesTogether, end))
 		if err := w.contributeEdges(lo, hi); err != nil {
 			return err
 		}
 		lo = hi
 	}
 	if w.split {
-		s.inside[w.boundAt()] += w.scale * w.space.SplitNodes(u.net, u.state, block, u.labels)
+		s.inside[w.shape.boundAt()] += w.scale * w.space.SplitNodes(u.net, u.state, block, u.labels)
 	}
 	return nil
 }
@@ -130,14 +130,14 @@ func (w *worker) contribute() error {
 // takeEntropy contributes what the free energies of the result have beside ⟨θ,τ⟩: for tied weights that is the product
 // with their gradient. Consistent beliefs of edges have their entropy in it already.
 func (w *worker) takeEntropy() {
-	tied, s := w.tied, w.result
+	tied, s := w.shape.tied, w.result
 	if w.visit.kind == consistentVisit {
-		tied = tied[:w.tiedNodes]
+		tied = tied[:w.shape.tiedNodes]
 	}
 	for _, span := range tied {
 		s.freeEnergy -= simd.Dot(w.model.Weights[span.At:][:span.Len], s.inside[span.Part:])
 	}
-	s.inside[w.entropyAt()] = s.freeEnergy
+	s.inside[w.shape.entropyAt()] = s.freeEnergy
 }
 
 // contributeNodes adds the nodes lo ≤ p < hi of the block, all of one type.
@@ -145,12 +145,12 @@ func (w *worker) contributeNodes(lo, hi int) {
 	u, s, nodes := w.unit, w.result, w.block.Nodes[lo:hi]
 	t := u.in.NodeType(nodes[0])
 	span := &w.model.Layout.Node[t]
-	beliefs, sum := w.belief[:len(nodes)*span.States], moments(s.inside, w.nodeMoment[t], span)
+	beliefs, sum := w.belief[:len(nodes)*span.States], moments(s.inside, w.shape.nodeMoment[t], span)
 	w.adjoint.PrefetchNodes(u.in, nodes)
 	free := w.space.NodeBeliefs(w.belief, w.ifUnscaled(sum), u.net, u.state, w.block, lo, hi)
 	s.freeEnergy += w.scale * free
 	if w.visit.kind.bounds() {
-		s.inside[w.boundAt()] += w.scale * u.crossNodes(nodes, free)
+		s.inside[w.shape.boundAt()] += w.scale * u.crossNodes(nodes, free)
 	}
 	if span.Untied {
 		for i, node := range nodes {
@@ -171,9 +171,9 @@ func (w *worker) contributeEdges(lo, hi int) error {
 	w.adjoint.PrefetchEdges(u.in, edges)
 	outside := w.isCut(lo)
 	if outside { // what is kept lies anywhere in memory, and so do features
-		simd.PrefetchRows(u.cutBeliefs, w.placesOf(lo, hi), w.cutStride)
+		simd.PrefetchRows(u.cutBeliefs, w.placesOf(lo, hi), w.shape.cutStride)
 	}
-	beliefs, sum := w.belief[:len(edges)*span.States], moments(s.inside, w.edgeMoment[t], span)
+	beliefs, sum := w.belief[:len(edges)*span.States], moments(s.inside, w.shape.edgeMoment[t], span)
 	whileMade := w.ifUnscaled(sum) // where beliefs stay as they are made, they are added up at once
 	if outside || consistent {
 		whileMade = nil
@@ -193,7 +193,7 @@ func (w *worker) contributeEdges(lo, hi int) error {
 		w.changeEdges(lo, hi, beliefs)
 		return nil
 	}
-	s.inside[w.boundAt()] += w.scale * cross
+	s.inside[w.shape.boundAt()] += w.scale * cross
 	s.freeEnergy += w.scale * free
 	if span.Untied {
 		for i, e := range edges {
@@ -354,10 +354,10 @@ func (w *worker) changeEdges(lo, hi int, beliefs []float64) {
 	span := &w.model.Layout.Edge[t]
 	w.scratch = numeric.Resize(w.scratch, span.States)
 	for i, e := range edges {
-		kept := u.cutBeliefs[int(places[i])*w.cutStride:][:w.cutStride]
-		belief, last := beliefs[i*span.States:][:span.States], kept[w.cutStride-2:]
+		kept := u.cutBeliefs[int(places[i])*w.shape.cutStride:][:w.shape.cutStride]
+		belief, last := beliefs[i*span.States:][:span.States], kept[w.shape.cutStride-2:]
 		for j, is := range [2]float64{w.logs[i], u.net.Counting.Edge[e] * simd.Entropy(belief, w.scratch)} {
-			cut[w.boundAt()+j] += w.scale * (is - last[j])
+			cut[w.shape.boundAt()+j] += w.scale * (is - last[j])
 			last[j] = is
 		}
 		if span.Untied {
@@ -369,7 +369,7 @@ func (w *worker) changeEdges(lo, hi int, beliefs []float64) {
 	}
 	if !span.Untied {
 		w.rescale(beliefs, nil)
-		bp.AddRows(cut[w.edgeMoment[t]:][:span.States], beliefs)
+		bp.AddRows(cut[w.shape.edgeMoment[t]:][:span.States], beliefs)
 		w.adjoint.ScatterEdges(cut[span.Part:][:span.Len], u.in, edges, beliefs)
 	}
 }
@@ -381,12 +381,12 @@ func (w *worker) sumCut() {
 		if int(g.Other) <= w.number {
 			continue
 		}
-		at, _ := w.cutRange(u, &g)
+		at, _ := w.shape.cutRange(u, &g)
 		for i := g.Lo; i < g.Hi; i++ {
 			edge := w.block.Edges[i : i+1]
-			kept := u.cutBeliefs[at:][:w.cutStride]
-			at += w.cutStride
-			simd.AddScaled(cut[w.boundAt():], kept[w.cutStride-2:], w.scale)
+			kept := u.cutBeliefs[at:][:w.shape.cutStride]
+			at += w.shape.cutStride
+			simd.AddScaled(cut[w.shape.boundAt():], kept[w.shape.cutStride-2:], w.scale)
 			t := u.in.EdgeType(edge[0])
 			if span := &w.model.Layout.Edge[t]; !span.Untied {
 				belief := w.belief[:span.States]
@@ -394,7 +394,7 @@ func (w *worker) sumCut() {
 					belief[j] = w.scale * x
 				}
 				w.adjoint.ScatterEdges(cut[span.Part:][:span.Len], u.in, edge, belief)
-				simd.AddScaled(cut[w.edgeMoment[t]:][:span.States], belief, 1)
+				simd.AddScaled(cut[w.shape.edgeMoment[t]:][:span.States], belief, 1)
 			}
 		}
 	}

@@ -144,12 +144,6 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 			p.Problem.ClassWeights, err = classWeights(&p.Options, t.Set.Schema.NodeTypes, p.Problem.Data)
 			return err
 		},
-		func() error {
-			if err := p.Settings.Validate(&p.Problem); err != nil {
-				return usagef("%w", err)
-			}
-			return nil
-		},
 		p.checkMemory, p.evaluations,
 	} {
 		if err := step(); err != nil {
@@ -260,6 +254,14 @@ func sampleCount(data []*crf.Instance) (n float64) {
 	return cmp.Or(n, 1)
 }
 
+// l2 is that of the objective, for N samples.
+func (o *Options) l2(samples float64) float64 {
+	if o.Prior == 0 {
+		return o.epsilon() * o.L2
+	}
+	return o.epsilon() / (samples * o.Prior * o.Prior)
+}
+
 // problem is what the learner is to minimise, with counting numbers in a space, if there is one.
 func (o *Options) problem(ctx context.Context, t *Task, space *spill.Space) (learn.Problem, error) {
 	problem := learn.Problem{Data: Instances(t.Set, o.NoEdges)}
@@ -295,10 +297,13 @@ func (o *Options) problem(ctx context.Context, t *Task, space *spill.Space) (lea
 	return problem, nil
 }
 
-// checkMemory forecasts the memory of the training, refuses one that would take more than it may,
+// checkMemory forecasts the memory of the training, refuses one that is not valid or would take more than it may,
 // and makes the weights, if they are to begin with zeros.
 func (p *Prepared) checkMemory() (err error) {
 	if p.Memory, err = learn.Forecast(p.Problem, p.Settings); err != nil {
+		if wrong := p.Settings.Validate(&p.Problem); wrong != nil {
+			return usagef("%w", wrong)
+		}
 		return err
 	}
 	if err := p.Memory.Within(p.Settings.Memory); err != nil {

@@ -4,6 +4,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/gen"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
@@ -19,8 +21,7 @@ func crawling(t testing.TB, coupling float64) Problem {
 	return p.startingAt(w)
 }
 
-// TestPassMomentum: whole passes at the same weights end where they end without momentum, in
-// fewer passes.
+// TestPassMomentum: whole passes at the same weights end where they end without momentum, in fewer passes.
 func TestPassMomentum(t *testing.T) {
 	oracle.Long(t)
 	p := crawling(t, 8)
@@ -37,7 +38,7 @@ func TestPassMomentum(t *testing.T) {
 				l.progress.Pass.Momentum = 0
 			}
 			l.messages.beginPass(l.auto.passesHere())
-			for _, set := range l.whole {
+			for _, set := range l.schedule.wholePass {
 				v := visit{kind: consistentVisit, blocks: set, limits: l.messages.wholeLimits()}
 				oracle.Must(l.visitBlocks(v))(t)
 			}
@@ -78,3 +79,15 @@ func TestMomentumResumes(t *testing.T) {
 
 // fewRounds is a number of passes in which momentum has begun.
 const fewRounds = 11
+
+// TestCirclingMessages: tree-reweighted messages through hubs with strong potentials
+// circle for ever unless they are damped. Visits of one sweep have to notice.
+func TestCirclingMessages(t *testing.T) {
+	p := shape{
+		graph: must(gen.BarabasiAlbert(60, 2, source(4))), samples: 3, l2: 0.02,
+		schema: crf.Homogeneous(crf.NumberedStates(6), 8, 8),
+	}.build(t, 4).with("trw")
+	if r := fit(t, p, Settings{MaxPasses: 4000}); r.Status != Converged {
+		t.Errorf("%s, gradient norm %v of %v", r.Reason, r.GradientNorm, r.FirstGradientNorm)
+	}
+}

@@ -22,9 +22,9 @@ func BenchmarkGradient(b *testing.B) {
 				l := must(newLearner(&p, &s))
 				defer l.pool.Close()
 				for l.progress.Check.Active {
-					must(l.visitInPass())
+					must(l.visitInWholePass())
 				}
-				for range 3 * l.perPass() {
+				for range 3 * l.schedule.perPass() {
 					if err := l.iterate(); err != nil {
 						b.Fatal(err)
 					}

@@ -27,8 +27,8 @@ func TestGradientIsTheSlope(t *testing.T) {
 				defer e.Close()
 				w := p.randomWeights(1, 0.3)
 				x := settled(t, e, w)
-				gradient := append([]float64(nil), e.l.gradient...)
-				wantNear(t, norm(gradient), x.GradientNorm, 1e-12, "norm of a gradient, and what is said of it")
+				gradient := append([]float64(nil), e.l.sums.gradient...)
+				nearly(t, x.GradientNorm, norm(gradient), 1e-12, "the norm of the gradient")
 				checkSlope(t, name, w, gradient, func(w []float64) float64 { return settled(t, e, w).Objective })
 			})
 		}
@@ -51,27 +51,18 @@ func checkSlope(t *testing.T, name string, w, gradient []float64, at func([]floa
 		}
 		simd.AddScaled(there, direction, step)
 		simd.AddScaled(back, direction, -step)
-		if slope := (at(there) - at(back)) / (2 * step); !near(simd.Dot(gradient, direction), slope, 1e-7) {
-			t.Errorf("%s, direction %d: gradient %.12g, slope %.12g", name, trial, simd.Dot(gradient, direction), slope)
-		}
+		slope := (at(there) - at(back)) / (2 * step)
+		nearly(t, simd.Dot(gradient, direction), slope, 1e-7, "%s: the slope in direction %d", name, trial)
 	}
 }
 
-// near reports whether a and b are equal to within a part of their size, or of
-// one.
+// near reports whether a and b are equal to within a part of their size, or of one.
 func near(a, b, tolerance float64) bool {
 	return math.Abs(a-b) <= tolerance*max(1, math.Abs(a), math.Abs(b))
 }
 
-// wantNear fails a test unless got is near want, as near has it.
-func wantNear(t testing.TB, got, want, tolerance float64, what string, args ...any) {
-	t.Helper()
-	oracle.Near(t, got, want, tolerance*max(1, math.Abs(got), math.Abs(want)), what, args...)
-}
-
-// likelihood is (8) with the exact log-partition function, by enumeration:
-// −(1/N) Σ log p(observed labels) + (l2/2)‖θ̃‖², and its gradient from the exact
-// marginals.
+// likelihood is (8) with the exact log-partition function, by enumeration: −(1/N) Σ log p(observed labels) +
+// (l2/2)‖θ̃‖², and its gradient from the exact marginals.
 func likelihood(p Problem, weights []float64) (objective float64, gradient []float64) {
 	m := p.Model.Clone()
 	copy(m.Weights, weights)
@@ -157,8 +148,8 @@ func TestLikelihoodOnTrees(t *testing.T) {
 				got := settled(t, e, w)
 				want, gradient := likelihood(p, w)
 				where := fmt.Sprintf("%s, missing %v, weights %v", name, missing, scale)
-				wantNear(t, got.Objective, want, 1e-10, "%s: L", where)
-				if d := distance(e.l.gradient, gradient); !(d <= 1e-9*(1+norm(gradient))) {
+				nearly(t, got.Objective, want, 1e-10, "%s: L", where)
+				if d := distance(e.l.sums.gradient, gradient); !(d <= 1e-9*(1+norm(gradient))) {
 					t.Errorf("%s: the gradient is off by %g", where, d)
 				}
 			}
@@ -208,8 +199,7 @@ func TestEvaluatorIsExactAtOnce(t *testing.T) {
 	}
 }
 
-// TestEvaluatorAfterOverflow: weights that no inference can work with leave
-// nothing behind.
+// TestEvaluatorAfterOverflow: weights that no inference can work with leave nothing behind.
 func TestEvaluatorAfterOverflow(t *testing.T) {
 	p := problems(t)["mixed missing"]
 	e := must(NewEvaluator(p, 2))

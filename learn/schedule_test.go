@@ -9,9 +9,8 @@ import (
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
-// TestBlockSets: a pass has every block once, in sets of at most so
-// many blocks, no two of which share an edge in any unit, near the order of the
-// blocks.
+// TestBlockSets: a pass has every block once, in sets of at most so many blocks, no two of which share an edge in any
+// unit, near the order of the blocks.
 func TestBlockSets(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		options := problemOptions{rows: rapid.IntRange(1, 7).Draw(r, "rows"), cols: rapid.IntRange(2, 7).Draw(r, "cols"), states: 2, nodeDim: 1, edgeDim: 1, l2: 1}
@@ -24,10 +23,10 @@ func TestBlockSets(t *testing.T) {
 			r.Fatal(err)
 		}
 		defer l.pool.Close()
-		l.checkBlockSets(r, l.visits, s.Together)
-		l.checkBlockSets(r, l.whole, blocks)
-		if s.Together == 1 && !slices.IsSortedFunc(l.visits, func(a, b blockSet) int { return a[0] - b[0] }) {
-			r.Errorf("sets of one block are not in the order of the blocks: %v", l.visits)
+		l.checkBlockSets(r, l.schedule.stepPass, s.Together)
+		l.checkBlockSets(r, l.schedule.wholePass, blocks)
+		if s.Together == 1 && !slices.IsSortedFunc(l.schedule.stepPass, func(a, b blockSet) int { return a[0] - b[0] }) {
+			r.Errorf("sets of one block are not in the order of the blocks: %v", l.schedule.stepPass)
 		}
 	})
 }
@@ -64,7 +63,7 @@ func TestBlockSetsFill(t *testing.T) {
 	s := Settings{Method: BBPL, Together: 4, Cut: Cut{Kind: "range", Blocks: 40}}.Resolved()
 	l := must(newLearner(&p, &s))
 	defer l.pool.Close()
-	if got := l.perPass(); got < 10 || got > 12 {
-		t.Errorf("40 blocks of a chain, four at a time, take %d sets: %v", got, l.visits)
+	if got := l.schedule.perPass(); got < 10 || got > 12 {
+		t.Errorf("40 blocks of a chain, four at a time, take %d sets: %v", got, l.schedule.stepPass)
 	}
 }

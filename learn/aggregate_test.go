@@ -24,10 +24,10 @@ func TestTotalsAreOfWhatIsKept(t *testing.T) {
 		for _, u := range l.units {
 			any = any || len(u.cutBeliefs) > 0
 		}
-		before, moments := slices.Clone(l.total), slices.Clone(l.moments)
+		before, moments := slices.Clone(l.sums.total), slices.Clone(l.sums.moments)
 		l.sumContributions()
-		sameVector(t, kind+": totals summed anew", l.total, before, 1e-12)
-		sameVector(t, kind+": moments summed anew", l.moments, moments, 1e-12)
+		sameVector(t, kind+": totals summed anew", l.sums.total, before, 1e-12)
+		sameVector(t, kind+": moments summed anew", l.sums.moments, moments, 1e-12)
 
 		whole := p.startingAt(l.model.Weights)
 		s := must(Settings{Method: Full}.resolve(&whole))
@@ -38,12 +38,12 @@ func TestTotalsAreOfWhatIsKept(t *testing.T) {
 			copy(u.state.LogBelief, l.units[i].state.LogBelief)
 		}
 		for _, x := range []*learner{l, one} {
-			for _, blocks := range x.whole {
+			for _, blocks := range x.schedule.wholePass {
 				must(x.visitBlocks(visit{kind: forestVisit, blocks: blocks}))
 			}
 		}
-		sameVector(t, kind+": totals", l.total, one.total, 1e-9)
-		sameVector(t, kind+": moments", l.moments, one.moments, 1e-9)
+		sameVector(t, kind+": totals", l.sums.total, one.sums.total, 1e-9)
+		sameVector(t, kind+": moments", l.sums.moments, one.sums.moments, 1e-9)
 	}
 	if !any {
 		t.Error("no problem has cut edges")
@@ -57,9 +57,9 @@ func (p Problem) iterated(t *testing.T, s Settings) *learner {
 	l := must(newLearner(&p, &s))
 	t.Cleanup(l.pool.Close)
 	for l.progress.Check.Active {
-		must(l.visitInPass())
+		must(l.visitInWholePass())
 	}
-	for range 3*l.perPass() + 1 {
+	for range 3*l.schedule.perPass() + 1 {
 		oracle.OK(t, l.iterate())
 	}
 	return l

@@ -36,7 +36,8 @@ func TestSumsInChunks(t *testing.T) {
 				checkSums(t, l, data.Moments(0, linear.MaxRotated))
 			}
 			of := func(kind int) []float64 { return data.Moments(kind, linear.MaxRotated) }
-			return [][]float64{l.data, {l.magnitude}, l.reference, of(0), of(len(l.model.Layout.Node)), data.Frequencies()}
+			s := l.sums
+			return [][]float64{s.data, {s.magnitude}, s.reference, of(0), of(len(s.layout.Node)), data.Frequencies()}
 		}
 		one := sums(Settings{}, true)
 		same := func(got [][]float64, where string) {
@@ -70,7 +71,8 @@ func checkSums(t *testing.T, l *learner, got []float64) {
 			}
 		}
 	}
-	data, whole, reference := make([]float64, len(l.data)), make([]float64, len(l.data)), make([]float64, len(l.data))
+	size := len(l.sums.data)
+	data, whole, reference := make([]float64, size), make([]float64, size), make([]float64, size)
 	var adjoint ground.Adjoint
 	for _, in := range l.problem.Data {
 		for _, labels := range in.Samples() {
@@ -90,9 +92,9 @@ func checkSums(t *testing.T, l *learner, got []float64) {
 	for _, x := range whole {
 		norm += x * x
 	}
-	near("statistics of labels", l.data, data)
-	near("their magnitude", []float64{l.magnitude}, []float64{math.Sqrt(norm)})
-	near("labellings of the bound", l.reference, reference)
+	near("statistics of labels", l.sums.data, data)
+	near("their magnitude", []float64{l.sums.magnitude}, []float64{math.Sqrt(norm)})
+	near("labellings of the bound", l.sums.reference, reference)
 
 	d := l.model.Layout.Node[0].Features // Σ f fᵀ/ρ of the nodes of type 0
 	second, f := make([]float64, d*d), make([]float64, d)

@@ -124,7 +124,7 @@ func TestJoined(t *testing.T) {
 			}
 			alone.Close()
 		}
-		wantNear(t, got.Objective, objective/total, 1e-12, "%s: objective", form)
+		nearly(t, got.Objective, objective/total, 1e-12, "%s: L", form)
 		for i, g := range got.Gradient {
 			if !near(g, gradient[i]/total, 1e-10) {
 				t.Errorf("%s: gradient[%d] is %v, want %v", form, i, g, gradient[i]/total)
@@ -172,10 +172,9 @@ func TestJoinedLocal(t *testing.T) {
 	}
 }
 
-// TestForestsAreExact: two sweeps make the beliefs of chains, and of trees whose nodes come after
-// the one above, marginals: a check of a claim needs no more. A run
-// finds the optimum of maximum likelihood, for any number of threads to
-// the same bit, also from a state on the way.
+// TestForestsAreExact: two sweeps make the beliefs of chains, and of trees whose nodes come after the one above,
+// marginals: a check of a claim needs no more. A run finds the optimum of maximum likelihood, for any number of threads
+// to the same bit, also from a state on the way.
 func TestForestsAreExact(t *testing.T) {
 	p := manyChains(t, "sparse", 30)
 	p.Data = slices.Concat(p.Data[:3], p.Data[4:5], p.Data[6:]) // with all labels, and without loops
