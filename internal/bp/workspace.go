@@ -203,7 +203,8 @@ func (w *Workspace) checkNodes(block *partition.Block) error {
 func (w *Workspace) prepareOwn(net *Net, block *partition.Block, lo, hi int) error {
 	at, size := w.Potentials.EdgeAt[lo], net.pairStates(block.Edges[lo])
 	tables := w.Potentials.Table[at:][:(hi-lo)*size]
-	if net.same != 0 && size < simd.LeastBanded*simd.LeastBanded && simd.Exponentials(tables, 1/net.same) { // as if they were one
+	few := size < simd.LeastBanded*simd.LeastBanded
+	if few && net.same != 0 && simd.Exponentials(tables, 1/net.same) { // as if they were one
 		return nil
 	}
 	for q := lo; q < hi; q++ {
