@@ -142,16 +142,18 @@ func (w *Workspace) recompute(net *Net, st *State, list links, lo, hi int32) err
 		b.kernels.Pairs(b.out, st.LogBelief, st.LogMessage, w.arena, source, directed, edge, w.at) {
 		return nil
 	}
-	b.kernels.Cavities(b.weights, st.LogBelief, st.LogMessage, source, directed, net.beliefAt, net.messageAt, n)
-	simd.Exp(b.weights[:weights], b.weights)
-	b.kernels.Products(b.out, b.weights, w.arena, directed, edge, w.at, n)
 	out := b.out[:sent]
-	if simd.Log(out, out) {
-		return nil
+	if weights > 0 {
+		b.kernels.Cavities(b.weights, st.LogBelief, st.LogMessage, source, directed, net.beliefAt, net.messageAt, n)
+		simd.Exp(b.weights[:weights], b.weights)
+		b.kernels.Products(b.out, b.weights, w.arena, directed, edge, w.at, n)
+		if simd.Log(out, out) {
+			return nil
+		}
 	}
 	for at := 0; lo < hi; lo++ {
 		k := int(net.Card[net.Graph.Target(list.directed[lo])])
-		if !safeLogs(out[at:][:k]) {
+		if weights == 0 || !safeLogs(out[at:][:k]) {
 			if err := w.redo(net, st, list, lo, out[at:][:k]); err != nil {
 				return err
 			}
@@ -182,7 +184,7 @@ func (w *Workspace) sizes(net *Net, list links, lo, hi int32) (n simd.Sizes, wei
 	for _, node := range b.nodes {
 		for end := lo + node.Messages; lo < end; lo++ {
 			s, k := list.source[lo], int32(0)
-			if !w.form(list.edge[lo]).log && !net.observed(s) {
+			if f := w.form(list.edge[lo]); !f.log && f.band == (simd.Band{}) && !net.observed(s) {
 				k = net.Card[s]
 			}
 			b.sources, b.targets = append(b.sources, k), append(b.targets, node.States)
@@ -192,7 +194,7 @@ func (w *Workspace) sizes(net *Net, list links, lo, hi int32) (n simd.Sizes, wei
 	return simd.Sizes{Sources: b.sources, Targets: b.targets}, weights, sent
 }
 
-// redo computes message i of a list by itself, with logarithms.
+// redo computes message i of a list by itself, with logarithms or along a band.
 func (w *Workspace) redo(net *Net, st *State, list links, i int32, out []float64) error {
 	d := list.directed[i]
 	if !w.incoming(out, net, st, d, list.edge[i]) {

@@ -131,7 +131,7 @@ func (w *Workspace) toLogarithms(q int32, n int) {
 	}
 	for other, at := range w.at {
 		if at == w.at[q] {
-			w.setForm(other, len(w.at), form{f.shift, true})
+			w.setForm(other, len(w.at), form{shift: f.shift, log: true})
 		}
 	}
 }

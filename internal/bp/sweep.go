@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/blockbp/blockbp/internal/partition"
+	"github.com/blockbp/blockbp/internal/simd"
 )
 
 // Sweep visits the nodes of the block, none of which may be observed, in order.
@@ -66,8 +67,8 @@ func beliefTrouble(sum []float64) string {
 	return "no state is possible: forbidden states contradict each other, so the partition function is zero"
 }
 
-// incoming computes the log-message of directed edge d, of the q-th edge of the block, by (5) with
-// logarithms, largest entry 0: where the kernels can't. It reports false where no joint state is possible.
+// incoming computes the log-message of directed edge d, of the q-th edge of the block, by (5) along a band
+// or with logarithms, largest entry 0: where the kernels can't. It reports false where no joint state is possible.
 func (w *Workspace) incoming(out []float64, net *Net, st *State, d, q int32) bool {
 	source := net.Graph.Source(d)
 	ks := int(net.Card[source])
@@ -80,10 +81,18 @@ func (w *Workspace) incoming(out []float64, net *Net, st *State, d, q int32) boo
 		return shiftLargestToZero(out)
 	}
 	cavity := w.weight[:ks]
-	if isForbidden(net.cavity(cavity, st, source, d^1)) {
+	largest := net.cavity(cavity, st, source, d^1)
+	if isForbidden(largest) {
 		return false
 	}
-	w.logMessage(out, cavity, d, q)
+	weights := w.second[:ks]
+	for y, c := range cavity {
+		weights[y] = c - largest
+	}
+	simd.Exp(weights, weights)
+	if !w.form(q).band.Product(out, weights, w.values(q, ks*len(out)), d&1 != 0) || !simd.Log(out, out) {
+		w.logMessage(out, cavity, d, q)
+	}
 	possible := shiftLargestToZero(out)
 	if w.runsOff(net, out, q, ks*len(out), farthest) {
 		for x, m := range out {

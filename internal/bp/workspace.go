@@ -72,10 +72,11 @@ type Workspace struct {
 }
 
 // form tells how an edge's table, divided by ρ_uv, is kept: as exp(θ/ρ − shift), or as θ/ρ − shift. The shift is 0, or
-// the largest entry, if that is needed to stay in range.
+// the largest entry, if that is needed to stay in range. A band is of the exponentiated table.
 type form struct {
 	shift float64
 	log   bool
+	band  simd.Band
 }
 
 // form returns the form of the table of the q-th edge of the block.
@@ -202,7 +203,8 @@ func (w *Workspace) checkNodes(block *partition.Block) error {
 func (w *Workspace) prepareOwn(net *Net, block *partition.Block, lo, hi int) error {
 	at, size := w.Potentials.EdgeAt[lo], net.pairStates(block.Edges[lo])
 	tables := w.Potentials.Table[at:][:(hi-lo)*size]
-	if net.same != 0 && simd.Exponentials(tables, 1/net.same) { // as if they were one
+	few := size < simd.LeastBanded*simd.LeastBanded
+	if few && net.same != 0 && simd.Exponentials(tables, 1/net.same) { // as if they were one
 		return nil
 	}
 	for q := lo; q < hi; q++ {
@@ -217,15 +219,19 @@ func (w *Workspace) prepareOwn(net *Net, block *partition.Block, lo, hi int) err
 // is needed, or leaves it in logarithms.
 func (w *Workspace) prepareTable(values []float64, net *Net, block *partition.Block, q int) error {
 	e := block.Edges[q]
-	if simd.Exponentials(values, 1/net.Counting.Edge[e]) {
-		return nil
+	f, err := form{}, error(nil)
+	if !simd.Exponentials(values, 1/net.Counting.Edge[e]) {
+		if f.shift, f.log, err = exponentiate(values, values, net.Counting.Edge[e]); err != nil {
+			return &NumericalError{-1, e, err.Error()}
+		}
+		w.wide = w.wide || f.log
 	}
-	shift, log, err := exponentiate(values, values, net.Counting.Edge[e])
-	if err != nil {
-		return &NumericalError{-1, e, err.Error()}
+	if k := int(net.Card[net.Graph.U(e)]); !f.log && k >= simd.LeastBanded && k*k == len(values) {
+		f.band = simd.BandOf(values, k)
 	}
-	w.wide = w.wide || log
-	w.setForm(q, len(block.Edges), form{shift, log})
+	if f != (form{}) {
+		w.setForm(q, len(block.Edges), f)
+	}
 	return nil
 }
 
