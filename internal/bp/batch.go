@@ -151,26 +151,20 @@ func (w *Workspace) recompute(net *Net, st *State, list links, lo, hi int32) err
 			return nil
 		}
 	}
-	for at := 0; lo < hi; lo++ {
-		k := int(net.Card[net.Graph.Target(list.directed[lo])])
-		if weights == 0 || !safeLogs(out[at:][:k]) {
-			if err := w.redo(net, st, list, lo, out[at:][:k]); err != nil {
-				return err
-			}
+	for i, d := range directed {
+		message := out[:net.Card[net.Graph.Target(d)]]
+		if (weights == 0 || !safeLogs(message)) && !w.incoming(message, net, st, d, edge[i]) {
+			return &NumericalError{-1, d >> 1, "no joint state of its ends is possible: forbidden states contradict each " +
+				"other, so the partition function is zero"}
 		}
-		at += k
+		out = out[len(message):]
 	}
 	return nil
 }
 
 // safeLogs reports whether logarithms are those of sums to be trusted.
 func safeLogs(x []float64) bool {
-	for _, l := range x {
-		if !(l >= leastLog && l <= math.MaxFloat64) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(x, func(l float64) bool { return !(l >= leastLog && l <= math.MaxFloat64) })
 }
 
 // sizes returns how many states the ends of the messages lo ≤ i < hi of a list have, those of the listed nodes, and how
@@ -192,16 +186,6 @@ func (w *Workspace) sizes(net *Net, list links, lo, hi int32) (n simd.Sizes, wei
 		}
 	}
 	return simd.Sizes{Sources: b.sources, Targets: b.targets}, weights, sent
-}
-
-// redo computes message i of a list by itself, with logarithms or along a band.
-func (w *Workspace) redo(net *Net, st *State, list links, i int32, out []float64) error {
-	d := list.directed[i]
-	if !w.incoming(out, net, st, d, list.edge[i]) {
-		return &NumericalError{-1, d >> 1, "no joint state of its ends is possible: forbidden states contradict each " +
-			"other, so the partition function is zero"}
-	}
-	return nil
 }
 
 // settle computes the beliefs of the listed nodes, the order's from the first on, by (4).

@@ -146,14 +146,13 @@ func (w *Workspace) AddSplit(beliefs []float64, net *Net, st *State, block *part
 	rows, columns := w.marginals[:n*ku], w.marginals[n*ku:]
 	simd.Log(w.marginals, w.marginals)
 	for i, e := range block.Edges[lo:hi] {
-		q, d := lo+i, 2*e
-		if at := w.conditionalAt[2*q+1]; at >= 0 && !addLogs(w.conditional[at:][:ku], rows[i*ku:], net.Counting.Split[d+1]) {
-			if err := w.addSmall(w.conditional[at:][:ku], rows[i*ku:], net, st, block, d+1, q); err != nil {
-				return err
+		for side, logs := range [2][]float64{columns[i*kv:][:kv], rows[i*ku:][:ku]} {
+			q, d := lo+i, 2*e+int32(side)
+			at := w.conditionalAt[2*q+side]
+			if at < 0 || addLogs(w.conditional[at:], logs, net.Counting.Split[d]) {
+				continue
 			}
-		}
-		if at := w.conditionalAt[2*q]; at >= 0 && !addLogs(w.conditional[at:][:kv], columns[i*kv:], net.Counting.Split[d]) {
-			if err := w.addSmall(w.conditional[at:][:kv], columns[i*kv:], net, st, block, d, q); err != nil {
+			if err := w.addSmall(w.conditional[at:], logs, net, st, block, d, q); err != nil {
 				return err
 			}
 		}
@@ -169,14 +168,11 @@ const smallMarginal = -70
 // addLogs adds c times logarithms of marginals to dst. It does nothing and reports false where
 // one is too small to be trusted.
 func addLogs(dst, logs []float64, c float64) bool {
-	logs = logs[:len(dst)]
 	if c == 0 {
 		return true
 	}
-	for _, l := range logs {
-		if !(l >= smallMarginal) {
-			return false
-		}
+	if slices.ContainsFunc(logs, func(l float64) bool { return !(l >= smallMarginal) }) {
+		return false
 	}
 	for x, l := range logs {
 		dst[x] += c * l
@@ -190,8 +186,8 @@ func (w *Workspace) addSmall(dst, logs []float64, net *Net, st *State, block *pa
 	if err != nil {
 		return err
 	}
-	w.marginalLogs(logs[:len(dst)], logZ, net, st, d, int32(q))
-	for x, l := range logs[:len(dst)] {
+	w.marginalLogs(logs, logZ, net, st, d, int32(q))
+	for x, l := range logs {
 		dst[x] += net.Counting.Split[d] * l
 	}
 	return nil
