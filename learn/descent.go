@@ -236,12 +236,12 @@ func (d *descent) try(theta []float64) float64 {
 }
 
 // promise is by how much F is to fall in the step at hand, by the quadratic model that the step comes from; infinite
-// for a part of a step, and for one that is damped much.
+// for one that is damped much. The smaller a part of a step is taken, the more may be left than its model says.
 func (d *descent) promise() float64 {
-	if d.alpha < 1 || d.dampsSteps() && d.stepDamping > 1 {
+	if d.dampsSteps() && d.stepDamping > 1 {
 		return math.Inf(1)
 	}
-	return -d.slope / 2
+	return -d.slope / 2 / min(1, d.alpha)
 }
 
 // accept makes theta the origin.
