@@ -7,6 +7,7 @@ import (
 
 	"github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/numeric"
+	"github.com/blockbp/blockbp/internal/option"
 )
 
 // Names of the arrays of a file of statistics, beside edges.
@@ -168,7 +169,11 @@ func (l *npzLoader) takeMeans(set *Set, list []error) (*Set, []error) {
 		l.warn("of how many observations means are is not said: the prior counts as much as one; give counts, " +
 			"node_weights and edge_weights, or {prior}")
 	}
-	if len(kept) < len(s.edges) {
+	if len(kept) < len(s.edges) && l.o.Schema != nil {
+		return nil, []error{option.At(l.instances[0].File, 0, edgeMeansArray, "give means of the same edges, or learn "+
+			"without an initial model", "there are means of %d edges, and the model has weights of %d", len(kept),
+			len(s.edges))}
+	} else if len(kept) < len(s.edges) {
 		var err error
 		if set, err = set.KeepEdges(kept); err != nil {
 			return nil, []error{err}

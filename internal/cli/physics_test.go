@@ -346,6 +346,9 @@ func TestStatistics(t *testing.T) {
 		on := filepath.Join(dir, "on") // from these weights, which edges without a mean have none of
 		mustRun(t, "train", "--statistics", path, "--model", "potts", "-q", "--force", "--init", out, "-o", on)
 	}
+	means(t, samples, path, math.NaN(), 300)
+	run(t, "train", "--statistics", path, "--model", "potts", "-q", "--force", "--init", out, "-o", out+"less").
+		wantFailure(t, 3, "there are means of 3 edges, and the model has weights of 4")
 }
 
 // TestWeightsOfStatistics: the gradient of the objective that the how-to gives is zero where statistics of different

@@ -11,6 +11,9 @@ const EdgeList = "a list of edges"
 
 var edgeListExtensions = []string{".edgelist", ".edges", ".el", ".cites"}
 
+// edgeColumns are what the columns of a list of edges are called.
+var edgeColumns = []string{RoleSource, RoleTarget, RoleWeight}
+
 // edgeFields are the fields of a line of a list, between tabs if it has any, and else whatever is between them. A
 // number behind a blank is a weight all the same.
 func edgeFields(line string) (fields []string) {
@@ -93,30 +96,26 @@ func IsEdgeList(path string) bool { return Look(path).Best().What == EdgeList }
 
 // readEdgeList reads a list of edges as the table that it is, whose first row is a header.
 func (t *Table) readEdgeList(data []byte) {
-	line := 0
+	line, wide := 0, 2
 	for text := range strings.Lines(string(data)) {
 		line++
 		switch fields := edgeFields(text); {
 		case len(fields) == 0 || isComment(fields[0]):
 		case len(fields) == 2 || len(fields) == 3:
 			t.addRow(line, fields)
+			wide = max(wide, len(fields))
 		default:
 			t.Add(line, "", "write a table of edges with a header for more", "there are %d fields, want two nodes, and perhaps "+
 				"a weight", len(fields))
 		}
 	}
-	names := []string{RoleSource, RoleTarget}
-	if headers(t.Rows) > 0 {
-		names = append(names, t.Rows[0][2:]...)
-		t.Rows, t.Lines = t.Rows[1:], t.Lines[1:]
+	if headers(t.Rows) == 0 {
+		t.Rows, t.Lines = slices.Insert(t.Rows, 0, slices.Clone(edgeColumns[:wide])), slices.Insert(t.Lines, 0, 1)
 	}
-	if len(names) == 2 && slices.ContainsFunc(t.Rows, func(fields []string) bool { return len(fields) == 3 }) {
-		names = append(names, RoleWeight)
-	}
-	t.Rows, t.Lines = slices.Insert(t.Rows, 0, names), slices.Insert(t.Lines, 0, 1)
+	copy(t.Rows[0], edgeColumns[:2])
 	for i, fields := range t.Rows {
-		if len(fields) == 2 && len(names) == 3 {
-			t.Rows[i] = append(fields, "") // a weight that is not known
+		if len(fields) < wide { // a weight that is not known, or has no name
+			t.Rows[i] = append(fields, []string{RoleWeight, ""}[min(i, 1)])
 		}
 	}
 }

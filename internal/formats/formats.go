@@ -47,7 +47,7 @@ var formats = []Format{
 	{"a graph with masks", "", "train_masks", nil},
 	{"a graph of sparse matrices", "", "adj_indptr", nil},
 	{"a sparse matrix", "", "indptr", nil},
-	{"a network", KindNetwork, ".uai .bif theta", (*Peek).isNetwork},
+	{"a network", KindNetwork, ".uai .bif theta", begins(`(?m)^(MARKOV|BAYES)( |$)|^network( |$)[^{]*\{`)},
 	{"a file of arrays of other names", "", "", (*Peek).isOtherArrays},
 	{"a file of arrays", kindNPZ, ".npz", nil},
 	{"a list of files", "", ".list", (*Peek).isList},
@@ -56,7 +56,7 @@ var formats = []Format{
 	{"a table of tokens", "", "", (*Peek).isTokenTable},
 	{"a table", kindGraph, "", (*Peek).isTable},
 	{"an alignment of sequences", "", "", (*Peek).IsAlignment},
-	{"an alignment of Stockholm or Clustal", "", "", (*Peek).isStockholm},
+	{"an alignment of Stockholm or Clustal", "", "", begins(`^(# STOCKHOLM|CLUSTAL)`)},
 	{"an alignment of PHYLIP", "", ".phy", nil},
 	{"a picture", "", strings.Join(PictureSuffixes, " "), nil},
 	{"a GraphML, GML or GEXF file", "", ".graphml .gml .gexf", nil},
@@ -68,7 +68,7 @@ var formats = []Format{
 	{"a file of Hugin, GeNIe or XMLBIF", "", ".xdsl", (*Peek).isHugin},
 	{"a Pajek file", "", ".net .paj", nil},
 	{"a file of JSON lines with spans", "", "", mostly(`^\{.*"text": ?".*"(labels?|spans|entities)": ?\[`)},
-	{"a file of JSON lines", "", ".jsonl", (*Peek).isJSONLines},
+	{"a file of JSON lines", "", ".jsonl", begins(`^\{.*\n\{`)},
 	{"a JSON file", "", ".json", nil},
 	{"an array without a name", "", ".npy", nil},
 	{"a file of another program", "", ".parquet .pq .xls .xlsx .ods .mtx .mat .pt .pth .pkl .rds .sqlite .db .arff .dot " +
@@ -260,11 +260,6 @@ func (p *Peek) isList() bool {
 	return p.extension == ".txt" && (len(p.lines) == 0 || strings.Contains(p.start, ".npz"))
 }
 
-func (p *Peek) isNetwork() bool {
-	first, _, _ := strings.Cut(strings.TrimSpace(p.header()), " ")
-	return first == "MARKOV" || first == "BAYES" || first == "network" && strings.Contains(p.start, "{")
-}
-
 // isOtherArrays knows an archive without any array that tells of a network, or of samples.
 func (p *Peek) isOtherArrays() bool {
 	known := []string{npy.Edges, "grid_shape", "node_features", "edge_means", "states", "weight", "sample_weights"}
@@ -272,13 +267,10 @@ func (p *Peek) isOtherArrays() bool {
 		!slices.ContainsFunc(p.arrays, func(name string) bool { return slices.Contains(known, name) })
 }
 
-func (p *Peek) isStockholm() bool {
-	return strings.HasPrefix(p.start, "# STOCKHOLM") || strings.HasPrefix(p.start, "CLUSTAL")
-}
-
-// isJSONLines knows an object a line.
-func (p *Peek) isJSONLines() bool {
-	return len(p.lines) > 1 && strings.HasPrefix(p.lines[0], "{") && strings.HasPrefix(p.lines[1], "{")
+// begins knows files by what they begin with, or their lines without comments.
+func begins(with string) func(p *Peek) bool {
+	is := regexp.MustCompile(`\A(` + with + `)`)
+	return func(p *Peek) bool { return is.MatchString(p.start) || is.MatchString(strings.Join(p.lines, "\n")) }
 }
 
 // mostly knows files whose names tell nothing by what most of their lines are.

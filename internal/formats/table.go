@@ -106,7 +106,7 @@ func ReadTable(path string, data []byte, list bool) *Table {
 // PutBack makes a row of a header that is none, and names the columns as those of a list of edges.
 func (t *Table) PutBack() {
 	t.Rows, t.Lines = slices.Insert(t.Rows, 0, t.Header), slices.Insert(t.Lines, 0, 1)
-	t.Header, t.Places = []string{RoleSource, RoleTarget, RoleWeight}[:min(3, len(t.Header))], nil
+	t.Header, t.Places = slices.Clone(edgeColumns[:min(3, len(t.Header))]), nil
 	for len(t.Header) < len(t.Rows[0]) {
 		t.Header = append(t.Header, fmt.Sprint("column ", len(t.Header)+1))
 	}

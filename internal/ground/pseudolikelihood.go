@@ -91,9 +91,8 @@ func (l *PseudoLikelihood) countLabels(in *crf.Instance) {
 	}
 }
 
-// conditional writes p(x_s | labels of the neighbours of s) to p [states of s] and
-// returns the logarithm of that of the node's own label.
-func (l *PseudoLikelihood) conditional(p []float64, in *crf.Instance, labels []int32, s int32) float64 {
+// conditional writes p(x_s | labels of the neighbours of s) to p [states of s].
+func (l *PseudoLikelihood) conditional(p []float64, in *crf.Instance, labels []int32, s int32) {
 	copy(p, l.potential.Node[l.potential.NodeAt[s]:])
 	for _, d := range in.Graph.Incoming(s) {
 		if at, stride, ok := columnOf(in, d, labels, len(p)); ok {
@@ -103,8 +102,7 @@ func (l *PseudoLikelihood) conditional(p []float64, in *crf.Instance, labels []i
 			}
 		}
 	}
-	own := p[labels[s]]
-	return own - softmax(p)
+	softmax(p)
 }
 
 // columnOf returns where, in the table of the edge of d, the entries stand that go
