@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -86,5 +87,20 @@ func TestMemoryIsBounded(t *testing.T) {
 		if _, err := Measure(p, s); err != nil {
 			t.Errorf("%s: %v", method, err)
 		}
+	}
+}
+
+// TestVectorsOfVisits: where F is a bound automatic steps have vectors for visits, and else none; the forecast knows.
+func TestVectorsOfVisits(t *testing.T) {
+	for counting, bounded := range map[string]bool{"convex": true, "bethe": false} {
+		p := problems(t)["plain"].with(counting)
+		s := Settings{Method: BBPL, Assign: blocksOf(3)}.Resolved()
+		l := must(newLearner(&p, &s))
+		e, items := l.auto.incremental, l.memory().Items
+		oracle.Equal(t, len(e.mean) > 0, bounded, "%s: whether there are vectors for visits", counting)
+		at := slices.IndexFunc(items, func(i MemoryItem) bool { return i.Name == "vectors of automatic steps" })
+		want := 8 * (9*p.Model.Layout.Size + len(e.mean) + len(e.gradient) + len(e.weightsAt))
+		oracle.Equal(t, items[at].Bytes, int64(want), "%s: bytes of vectors", counting)
+		l.close()
 	}
 }
