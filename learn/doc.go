@@ -39,8 +39,8 @@
 //	claimOrGoOn       check.go      convergence is claimed, where whyNotConverged (claims.go) finds nothing missing
 //	startFinalCheck   check.go      a limit has ended the run: endRun says what its last weights are worth
 //
-// A learner, its messages, its claims and its diagnosis embed one inference, which makes the visits, and so its unitSet
-// (units, blocks) and trainingRun (problem, settings, model, progress). All other fields have names where they are used.
+// A learner, its messages, its claims and its diagnosis embed one inference, which makes visits, and so its unitSet
+// (units, blocks) and trainingRun (problem, settings, model, progress). All other fields go by their names.
 //
 // # Words
 //
