@@ -57,6 +57,9 @@
 //	pass           visits of every block. In a whole pass weights are held meanwhile. What options, results and events
 //	               count as passes are sweeps of the whole network, those of checks alike.
 //	check          whole passes that decide whether the run has converged, or what its last weights are worth.
+//	claim          that it has: claimOrGoOn makes it after a check, or where descend finds a proof, which needs none.
+//	promise        by how much a step should lower F. After three small ones in a row, where nothing else can be proved,
+//	               endRun claims a stationary point.
 //	residual       the largest change of a log-message or log-belief in a sweep. While it is above the constant lagging,
 //	               messages lag: they have not followed the weights.
 //	F              L of (8), to be minimised, with the dual value D of (7) in the place of B: as D ≥ B at any messages,
@@ -67,7 +70,6 @@
 //	consistent     beliefs are those in which edges agree with nodes: feasible in (2), they bound L from below.
 //	split          of counting numbers, where some are negative: what it adds to F a visit of its own finds (splitVisit).
 //	origin         the weights that were accepted last. Those to be judged are origin − alpha·direction (descent.go).
-//	promise        by how much a step should lower F. Three small ones in a row end a run where nothing is proved.
 //	prox           holds beliefs near the last ones in sweeps that would overshoot (internal/bp/prox.go).
 //
 // # Baselines

@@ -6,7 +6,6 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -75,18 +74,12 @@ func TestMemoryIsBounded(t *testing.T) {
 			if !errors.As(err, &tooMuch) || tooMuch.Needed != forecast.AtMost || tooMuch.Allowed != s.Memory || len(tooMuch.Items) == 0 {
 				t.Fatalf("%s: %v", method, err)
 			}
-			if text := err.Error(); !strings.Contains(text, tooMuch.Items[0].Name) || !strings.Contains(text, "Settings.Memory") {
-				t.Errorf("%s: the error does not name what is large, or what to do: %s", method, text)
-			}
+			oracle.WantError(t, err, tooMuch.Items[0].Name, "Settings.Memory") // what is large, and what to do
 		}
 		s.Memory++
-		if _, err := Measure(p, s); err != nil {
-			t.Errorf("%s: %v", method, err)
-		}
+		oracle.Must(Measure(p, s))(t)
 		s.Memory = -1
-		if _, err := Measure(p, s); err != nil {
-			t.Errorf("%s: %v", method, err)
-		}
+		oracle.Must(Measure(p, s))(t)
 	}
 }
 
