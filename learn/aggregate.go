@@ -13,7 +13,7 @@ type aggregate struct {
 	shape     *contributionLayout
 	layout    *crf.Layout
 	total     []float64 // [weights] (1/N) Σ M τ, of nodes and edges, cut and untied ones too
-	moments   []float64 // sums of the beliefs of tied types, the part of F, and Σ c H(τ)
+	moments   []float64 // sums of the beliefs of tied types, the term of F, and Σ c H(τ)
 	gradient  []float64 // [weights]
 	data      []float64 // [weights] M w̄, with the observed parts of partly observed samples
 	reference []float64 // [weights] Σ M w(y) of the labellings of the upper bound; it may be data
@@ -30,7 +30,7 @@ func (a *aggregate) add(change []float64) {
 	for _, span := range a.shape.tied {
 		simd.AddScaled(a.total[span.At:][:span.Len], change[span.Part:][:span.Len], 1)
 	}
-	addTo(a.moments, change[a.layout.TiedSize:])
+	simd.AddScaled(a.moments, change[a.layout.TiedSize:], 1)
 }
 
 // addUntied adds what the untied beliefs of units in a block have changed by: next has them in the order of eachUntied.
@@ -48,7 +48,7 @@ func (a *aggregate) addUntied(next []float64, units []*unit, block int) {
 	}
 }
 
-// bound is the part that messages have in F, of all contributions.
+// bound is the term that messages have in F, of all contributions.
 func (a *aggregate) bound() float64 { return a.moments[len(a.moments)-2] }
 
 // entropy is Σ c H(τ) of all contributions.
@@ -88,5 +88,3 @@ func (a *aggregate) meanBeliefs(dst []float64) {
 		span.Symmetrise(mean)
 	}
 }
-
-func addTo(dst, x []float64) { simd.AddScaled(dst, x[:len(dst)], 1) }

@@ -82,8 +82,9 @@ func (k *claims) raiseLowerBound() {
 // watch remembers the gradient, so that decide sees how much the next pass changes it.
 func (k *claims) watch() { copy(k.watched, k.sums.gradient) }
 
-// decide finds whether a pass has decided the check. Changes of the gradient g that shrink
-// by a factor r per pass leave r/(1−r) of the last one to come.
+// decide finds whether a pass has decided the check: first what messages may go on to change in the gradient, left by
+// what is usual and c.Left with certainty, and then, by the purpose of the check, whether that matters. Changes that
+// shrink by a factor r per pass leave r/(1−r) of the last one to come.
 func (k *claims) decide() {
 	c, pass, holds := &k.progress.Check, &k.progress.Pass, &k.holds
 	residualRatio := pass.Residual / c.LastResidual

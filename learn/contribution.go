@@ -9,14 +9,14 @@ import (
 )
 
 // contributionLayout says where a block's contribution to the gradient has what. It has stride numbers: the tied
-// weights' part of Σ weight · M τ, of the block's nodes and the edges inside it, then the sums of the beliefs of every
-// tied type, and then the parts of the upper bound and of Σ weight · c H(τ). Cut edges keep their own (worker.go).
+// weights' term of Σ weight · M τ, of the block's nodes and the edges inside it, then the sums of the beliefs of every
+// tied type, and then the terms of the upper bound and of Σ weight · c H(τ). Cut edges keep their own (worker.go).
 type contributionLayout struct {
 	stride                 int
 	nodeMoment, edgeMoment []int      // [types] where its beliefs are added up, −1 if untied
 	tied                   []crf.Span // of nodes, tiedNodes of them, then of edges
 	tiedNodes              int
-	// cutStride is how many numbers are kept of a cut edge: its belief, which for untied types is elsewhere, its part of
+	// cutStride is how many numbers are kept of a cut edge: its belief, which for untied types is elsewhere, its term of
 	// the upper bound, and its entropy times the counting number. 0: there are no cut edges.
 	cutStride     int
 	edgesTogether int // whose beliefs are computed in one call
@@ -46,7 +46,7 @@ func layOut(layout *crf.Layout, blocks int) *contributionLayout {
 	c.nodeMoment = place(layout.Node)
 	c.tiedNodes = len(c.tied)
 	c.edgeMoment = place(layout.Edge)
-	c.stride += 2 // the part of the upper bound, and the entropy
+	c.stride += 2 // the term of the upper bound, and the entropy
 	if blocks > 1 {
 		c.cutStride = 2
 		for _, span := range c.tied[c.tiedNodes:] {
@@ -59,7 +59,7 @@ func layOut(layout *crf.Layout, blocks int) *contributionLayout {
 	return c
 }
 
-// entropyAt and boundAt are where a contribution has its parts of Σ c H(τ), and of the
+// entropyAt and boundAt are where a contribution has its terms of Σ c H(τ), and of the
 // bound: −Σ c log τ(y), or the free energy of units without labels.
 func (c *contributionLayout) entropyAt() int { return c.stride - 1 }
 func (c *contributionLayout) boundAt() int   { return c.stride - 2 }

@@ -39,35 +39,37 @@
 //	claimOrGoOn       check.go      convergence is claimed, where whyNotConverged (claims.go) finds nothing missing
 //	startFinalCheck   check.go      a limit has ended the run: endRun says what its last weights are worth
 //
-// A field of a learner with no other name before it is the learner's own, or of what it embeds: inference, which makes
-// visits, trainingRun (problem, settings, model, progress), or unitSet (units and blocks).
+// A learner, its messages, its claims and its diagnosis embed one inference, which makes visits, and so its unitSet
+// (units, blocks) and trainingRun (problem, settings, model, progress). All other fields go by their names.
 //
 // # Words
 //
-//	unit           one inference: an instance with its labels free or, where some are hidden, also with the known ones
-//	               clamped, which has a negative weight in (8). buildUnits makes them (unit.go).
+//	unit           one inference. An instance has one with its labels free and, where some are hidden, another with the
+//	               known ones clamped, which counts with a minus in (8). buildUnits makes them (unit.go).
 //	block          F_i of the paper, with the same number in all units, which are visited together. cutInstance cuts.
 //	cut edge       joins two blocks, and keeps its belief of the last visit of either (unit.cutBeliefs).
 //	job            the visit of a block in some of the units, by one thread. divideUnits says in which (unitset.go).
 //	part           one of 64 shares of all jobs: one process does them, and they are summed before others (parts.go).
-//	               In layouts of weights Part is something else: where a type's numbers are in a contribution.
+//	               crf.Span.Part is something else: where the numbers of a type are in a contribution.
 //	contribution   Σ M τ of a block at its last visit, with its terms of F and of Σ c H(τ) (contribution.go).
 //	sweep          sends the messages of all edges of a block, or of the network, once.
 //	visit          makes sweeps over a block, or several that share no edge, and renews what they contribute.
 //	pass           visits of every block. In a whole pass weights are held meanwhile. What options, results and events
 //	               count as passes are sweeps of the whole network, those of checks alike.
 //	check          whole passes that decide whether the run has converged, or what its last weights are worth.
+//	claim          that it has: claimOrGoOn makes it after a check, or where descend finds a proof, which needs none.
+//	promise        by how much a step should lower F. After three small ones in a row, where nothing else can be proved,
+//	               endRun claims a stationary point.
 //	residual       the largest change of a log-message or log-belief in a sweep. While it is above the constant lagging,
 //	               messages lag: they have not followed the weights.
-//	F              the upper bound of L that weights and messages lower together (formula, sign and labels in bound.go;
-//	               findGuarantees knows where it is a bound). upperBound finds it at the end of a whole pass, for
-//	               progress.Upper and Objective. descent calls it value.
+//	F              L of (8), to be minimised, with the dual value D of (7) in the place of B: as D ≥ B at any messages,
+//	               F ≥ L (bound.go; findGuarantees knows where that holds). upperBound finds it at the end of a whole
+//	               pass, for progress.Upper and Objective. descent accepts by it, and calls it value.
 //	gap            F less the value of consistent beliefs: what messages lack (passState.Gap, by endWholePass).
 //	suboptimality  progress.Upper less Lower, by raiseLowerBound: what weights lack, too. Settings.Gap bounds this one.
-//	consistent     are beliefs of edges that agree with those of nodes, and so are feasible in (2).
+//	consistent     beliefs are those in which edges agree with nodes: feasible in (2), they bound L from below.
 //	split          of counting numbers, where some are negative: what it adds to F a visit of its own finds (splitVisit).
 //	origin         the weights that were accepted last. Those to be judged are origin − alpha·direction (descent.go).
-//	promise        by how much a step should lower F. Three small ones in a row end a run where nothing is proved.
 //	prox           holds beliefs near the last ones in sweeps that would overshoot (internal/bp/prox.go).
 //
 // # Baselines

@@ -10,8 +10,8 @@ import (
 // incremental is the first passes of automatic steps: the paper's loop, with a step at every visit, as incremental
 // methods of Newton's kind make them.
 //
-// Each part of the aggregated gradient was taken at the weights θ_b of the last visit of its blocks. Modelled to second
-// order, with its share of one Hessian P each, the parts have their common minimum at (Rodomanov and Kropotov 2016;
+// Each term of the aggregated gradient was taken at the weights θ_b of the last visit of its blocks. Modelled to second
+// order, with its share of one Hessian P each, the terms have their common minimum at (Rodomanov and Kropotov 2016;
 // Mokhtari, Eisen and Ribeiro 2018)
 //
 //	θ = θ̄ − P⁻¹ḡ,   ḡ = Σ_b g_b + l2 θ̄,

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"math"
 	"runtime"
-	"strings"
+	"slices"
 	"testing"
 	"time"
 
@@ -74,17 +74,26 @@ func TestMemoryIsBounded(t *testing.T) {
 			if !errors.As(err, &tooMuch) || tooMuch.Needed != forecast.AtMost || tooMuch.Allowed != s.Memory || len(tooMuch.Items) == 0 {
 				t.Fatalf("%s: %v", method, err)
 			}
-			if text := err.Error(); !strings.Contains(text, tooMuch.Items[0].Name) || !strings.Contains(text, "Settings.Memory") {
-				t.Errorf("%s: the error does not name what is large, or what to do: %s", method, text)
-			}
+			oracle.WantError(t, err, tooMuch.Items[0].Name, "Settings.Memory") // what is large, and what to do
 		}
 		s.Memory++
-		if _, err := Measure(p, s); err != nil {
-			t.Errorf("%s: %v", method, err)
-		}
+		oracle.Must(Measure(p, s))(t)
 		s.Memory = -1
-		if _, err := Measure(p, s); err != nil {
-			t.Errorf("%s: %v", method, err)
-		}
+		oracle.Must(Measure(p, s))(t)
+	}
+}
+
+// TestVectorsOfVisits: where F is a bound automatic steps have vectors for visits, and else none; the forecast knows.
+func TestVectorsOfVisits(t *testing.T) {
+	for counting, bounded := range map[string]bool{"convex": true, "bethe": false} {
+		p := problems(t)["plain"].with(counting)
+		s := Settings{Method: BBPL, Assign: blocksOf(3)}.Resolved()
+		l := must(newLearner(&p, &s))
+		e, items := l.auto.incremental, l.memory().Items
+		oracle.Equal(t, len(e.mean) > 0, bounded, "%s: whether there are vectors for visits", counting)
+		at := slices.IndexFunc(items, func(i MemoryItem) bool { return i.Name == "vectors of automatic steps" })
+		want := 8 * (9*p.Model.Layout.Size + len(e.mean) + len(e.gradient) + len(e.weightsAt))
+		oracle.Equal(t, items[at].Bytes, int64(want), "%s: bytes of vectors", counting)
+		l.close()
 	}
 }

@@ -6,12 +6,10 @@ import (
 	"github.com/blockbp/blockbp/internal/instances"
 )
 
-// The change that a visit makes to the totals is added up in parts, and these in the order of a
-// binary tree: so that whoever has some of the parts can add them up, with the same bits. Jobs of a
-// part are done by one process. A part has its sum in the order of the jobs.
-//
-// Jobs of several units, which share contributions, are all of one sum: of each
-// block everybody has all results. Parts say only who does the work.
+// What a visit changes in the totals is added up in parts, each in the order of its jobs, and these in the order of a
+// binary tree, so that whoever has some of the parts can add them up, with the same bits. One process does the jobs of
+// a part. Where there are several units, which share contributions, all is one sum, of which every process has all
+// results: there parts say only who does the work.
 
 // mostParts bounds the parts, and with them the processes.
 const mostParts = instances.Parts

@@ -8,7 +8,7 @@ import "math"
 
 // passState is where such a pass stands, and what the last one has found.
 type passState struct {
-	Next int // of schedule.whole
+	Next int // of schedule.wholePass
 	// Residual is the largest change of a log-message or log-belief in the first sweeps of the last pass, and Current
 	// that of the pass at work so far, seen in visit WorstAt.
 	Residual, Current float64
@@ -44,8 +44,8 @@ const (
 	remainderShare, mostRemainder = 0.01, 0.01
 )
 
-// visitInPass visits the next blocks of a whole pass. At its end the pass decides a check, or a step of descent. It
-// reports true when the run is over.
+// visitInWholePass visits the next blocks of a whole pass. The end of the pass decides a check, or a step of descent.
+// done says that the run is over.
 func (l *learner) visitInWholePass() (done bool, err error) {
 	p, at, check := &l.progress, &l.progress.Pass, &l.progress.Check
 	if check.Active && check.AtHand {
@@ -135,7 +135,7 @@ func (l *learner) descend(report *visitReport) (done bool, err error) {
 	}
 	size := 0.0
 	switch {
-	case accepted && l.proves(l.claims.suboptimality()):
+	case accepted && l.proves(l.claims.suboptimality()): // whatever messages lack: no check is needed
 		p.Check = checkProgress{Purpose: checkConvergence, Certain: true}
 		return l.endCheck()
 	case accepted && l.claims.worthChecking(1):

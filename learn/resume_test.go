@@ -281,9 +281,9 @@ func TestResumeRefusesOtherRuns(t *testing.T) {
 	random.RandomOrder, random.Seed = true, 3
 	random.Resume = someState(t, p, random)
 	random.Seed = 4
-	if _, err := Fit(context.Background(), p, random); !errors.Is(err, ErrState) || !strings.Contains(err.Error(), "the seed 3, this run has 4") {
-		t.Errorf("another seed of a random order: %v", err)
-	}
+	_, err := Fit(context.Background(), p, random)
+	oracle.Equal(t, errors.Is(err, ErrState), true, "whether another seed of a random order is refused")
+	oracle.WantError(t, err, "the seed 3, this run has 4")
 	// Limits, threads and what watches the run may differ.
 	s := base
 	s.Resume, s.Threads, s.MaxPasses, s.GradientTolerance, s.Seed = state, 3, 99, 1e-3, 17

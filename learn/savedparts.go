@@ -8,9 +8,8 @@ import (
 )
 
 // What visits change is in a state by the parts of the jobs (parts.go), an array for each. So the file of a state is
-// the same whatever the number of processes that have made it. Process 0 writes it, and asks for the numbers of a
-// part when it comes to them. Any number of processes goes on from it: each reads its own parts, and then tells the
-// others what they see of these.
+// the same whatever the number of processes that have made it (checkpoint). Any number goes on from it: each process
+// reads its own parts, and then tells the others what they see of these.
 
 // savedParts are these parts of a state, which its process has.
 type savedParts struct {

@@ -76,12 +76,10 @@ func (s *spilled) fetchAhead(p *spill.Pages, v *visit, i int) {
 		}
 		p.Fetch()
 	}
-	fetch(lists, i+3*fetchTogether, s.wantLists)
+	fetch(lists, i+3*fetchTogether, func(p *spill.Pages, _ *visit, u *unit, block int) {
+		u.partition.Blocks[block].EachList(func(list *[]int32) { spill.Want(p, *list, 0, len(*list)) })
+	})
 	fetch(rows, i+2*fetchTogether, s.wantRows)
-}
-
-func (s *spilled) wantLists(p *spill.Pages, _ *visit, u *unit, block int) {
-	u.partition.Blocks[block].EachList(func(list *[]int32) { spill.Want(p, *list, 0, len(*list)) })
 }
 
 // wantRows adds what a visit reads and writes of a block.

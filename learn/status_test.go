@@ -52,9 +52,8 @@ func TestStatuses(t *testing.T) {
 			ctx = context.Background()
 		}
 		r := oracle.Must(Fit(ctx, p, s))(t)
-		if r.Status != test.status || !strings.Contains(r.Reason, test.reason) || r.Checked != test.checked {
-			t.Errorf("%s: %s, checked %v; want %s: %s", r.Status, r.Reason, r.Checked, test.status, test.reason)
-		}
+		oracle.Equal(t, []any{r.Status, r.Checked}, []any{test.status, test.checked}, "the end, for %s", r.Reason)
+		oracle.Contains(t, r.Reason, test.reason)
 		if r.Checked {
 			checkResult(t, r)
 			e := must(NewEvaluator(p, 1))
@@ -671,9 +670,7 @@ func TestLooseTolerances(t *testing.T) {
 		t.Errorf("%s (%s), suboptimality %v", r.Status, r.Reason, r.Suboptimality)
 	}
 	short := must(Fit(context.Background(), p, Settings{RelativeTolerance: 1, MaxPasses: 6}))
-	if !strings.Contains(short.Reason, "more passes lower it") {
-		t.Errorf("a limit ended the run: %s", short.Reason)
-	}
+	oracle.Contains(t, short.Reason, "more passes lower it") // a limit ended the run
 	oracle.Fails(Fit(context.Background(), p, Settings{Gap: leastGap / 10}))(t, "rounding")
 	p.L2 = 0
 	if r := must(Fit(context.Background(), p, Settings{MaxPasses: 30})); !math.IsNaN(r.Suboptimality) {

@@ -34,7 +34,7 @@ type unit struct {
 	// untied holds the beliefs, at the last visit, of the entries that have
 	// weights of their own; indexed like the untied weights.
 	untied []float64
-	// cutBeliefs holds, of every cut edge, its belief at the last visit and its parts of the upper bound and of
+	// cutBeliefs holds, of every cut edge, its belief at the last visit and its terms of the upper bound and of
 	// Σ c H(τ): see worker.go.
 	cutBeliefs    []float64
 	cutEdges      *cutEdges
@@ -239,7 +239,7 @@ func (u *unit) work() (n int) {
 // isFree reports whether no node of a unit is observed.
 func (u *unit) isFree() bool { return u.net.Observed == nil }
 
-// crossNodes returns the part of nodes in the bound, given their free energy.
+// crossNodes returns the term of nodes in the bound, given their free energy.
 func (u *unit) crossNodes(nodes []int32, free float64) (sum float64) {
 	if u.labels == nil {
 		return free

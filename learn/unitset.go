@@ -139,9 +139,9 @@ func (j *unitSet) placeCutEdges() {
 // whatever the threads.
 const resultsAtATime = 256
 
-// Units share the result of a job where one for each would have more than resultNumbers, down to leastShares jobs a
+// Units share the result of a job where one for each would have more than resultNumbers, down to leastJobs jobs a
 // block: with the many features of texts, of which a sentence has few, going over all weights takes longer than
-// inference. More threads than leastShares have nothing to do there.
+// inference. More threads than leastJobs have nothing to do there.
 const (
 	resultNumbers = 1 << 22
 	leastJobs     = 8

@@ -29,8 +29,8 @@ type visitKind int
 // ones. The others make no sweep.
 const (
 	stepVisit       visitKind = iota // of Algorithm 2: contributes the beliefs that belong to the messages
-	forestVisit                      // the same with parts of F: on forests such beliefs are consistent
-	consistentVisit                  // contributes consistent beliefs, which are feasible in (2), and parts of F
+	forestVisit                      // the same with terms of F: on forests such beliefs are consistent
+	consistentVisit                  // contributes consistent beliefs, which are feasible in (2), and terms of F
 	splitVisit                       // finds what splits of counting numbers add to F
 	sumVisit                         // adds up the beliefs of cut edges
 )
@@ -38,7 +38,7 @@ const (
 // contributes reports whether a visit of this kind makes new contributions.
 func (k visitKind) contributes() bool { return k <= consistentVisit }
 
-// bounds reports whether these have parts of F.
+// bounds reports whether these have terms of F.
 func (k visitKind) bounds() bool { return k == forestVisit || k == consistentVisit }
 
 // visit is one visit of some blocks, of which no two share an edge, in all units.

@@ -264,8 +264,8 @@ func (w *worker) edgeValues(lo, hi int, beliefs []float64, messages float64) (cr
 // Beliefs below smallestBelief may have underflowed: their logarithms are found without them.
 const smallestBelief = 1e-290
 
-// crossEdges returns the part in the bound of the edges lo ≤ q < hi of the block, given their beliefs and free energy.
-// It leaves each edge's part in w.logs, where there are labels. Without bounds it is 0.
+// crossEdges returns the term in the bound of the edges lo ≤ q < hi of the block, given their beliefs and free energy.
+// It leaves each edge's term in w.logs, where there are labels. Without bounds it is 0.
 func (w *worker) crossEdges(lo, hi int, beliefs []float64, free float64) (sum float64, err error) {
 	u, edges, n := w.unit, w.block.Edges[lo:hi], hi-lo
 	w.logs = numeric.Resize(w.logs, n)
@@ -365,7 +365,7 @@ func (w *worker) changeEdges(lo, hi int, beliefs []float64) {
 			continue
 		}
 		simd.AddScaled(belief, kept, -1)
-		addTo(kept[:span.States], belief) // in a kernel, and as new as rounding makes it
+		simd.AddScaled(kept[:span.States], belief, 1) // in a kernel, and as new as rounding makes it
 	}
 	if !span.Untied {
 		w.rescale(beliefs, nil)
