@@ -275,3 +275,29 @@ func TestSplit(t *testing.T) {
 		}
 	}
 }
+
+// TestConditionalForm: numbers that somebody gives as conditional entropies (Heskes 2006, Globerson and Jaakkola 2007),
+// Σ_s c'_s H(τ_s) + Σ_e c'_e H(τ_e) + Σ_{s,e} c_{s,e} (H(τ_e) − H(τ_s)) without a negative term, are proved convex.
+func TestConditionalForm(t *testing.T) {
+	for seed := range uint64(300) {
+		rng := source(seed)
+		g := legal(gen.ErdosRenyi(1+int(seed)%30, 0.3, rng))
+		node, edge := make([]float64, g.NumNodes()), make([]float64, g.NumEdges())
+		for s := range node {
+			node[s] = max(0, rng.NormFloat64())
+		}
+		for e := range edge {
+			edge[e] = max(0, rng.NormFloat64())
+			for _, s := range []int32{g.U(int32(e)), g.V(int32(e))} {
+				conditional := 0.01 + max(0, rng.NormFloat64())
+				node[s], edge[e] = node[s]-conditional, edge[e]+conditional
+			}
+		}
+		for s := range node { // an entropy of their own, where they have no neighbour
+			node[s] += float64(max(0, 1-len(g.Incoming(int32(s)))))
+		}
+		if c := legal(Given("conditional", node, edge).Of(g)); !c.Facts.Convex || !c.Facts.Certified {
+			t.Errorf("seed %d: %+v of a sum of concave terms, c_s = %v, c_uv = %v", seed, c.Facts, node, edge)
+		}
+	}
+}

@@ -1,6 +1,6 @@
 package simd
 
-// Band says that a table of k × k states is the same, rest, at all (x, y) with |x − y| ≥ width, as Potts tables are
+// Band says that a table of k × k states is the same, rest, at all (x, y) with |x − y| ≥ width, as Potts tables are,
 // and truncated linear and quadratic ones; of width 0 that nothing of the kind is known. A message across it takes k
 // times the width, and not k² (Felzenszwalb and Huttenlocher 2006).
 type Band struct {
