@@ -29,8 +29,9 @@ func (p *sampleReader) readAlignment(data []byte) {
 		if x := strings.IndexFunc(row, func(c rune) bool { return c != '-' && (c < 'A' || c > 'Z') }); x >= 0 {
 			p.Add(lines[i], "", "want letters of sequences, - for gaps", "there is a %.1q in the sequence", row[x:])
 		} else if len(row) != len(rows[0]) {
-			p.Add(lines[i], "", "lower-case letters and points are insertions, which do not count; align the sequences again",
-				"the sequence has %d sites, the first has %d", len(row), len(rows[0]))
+			p.Add(lines[i], "", "lower-case letters and points are insertions, which do not count: align the sequences again, "+
+				"or write letters that are only masked as capitals, by tr a-z A-Z", "the sequence has %d sites, the first has %d",
+				len(row), len(rows[0]))
 		}
 	}
 	if len(p.List) == 0 && (len(rows) < 2 || len(rows[0]) < 2) {

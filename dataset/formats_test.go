@@ -5,6 +5,7 @@ import (
 	"math"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -101,6 +102,12 @@ func TestFormats(t *testing.T) {
 		{"a.fg", "0\n", "a factor graph of libDAI"},
 		{"chunks.txt", "Ann NNP B-NP\nsees VBZ B-VP\nBob NNP B-NP\n", "tagged text"},
 		{"table.txt", "id,label\nann,A\nbob,B\n", ""},
+		{"nodes.txt", "\"id\" \"x\" \"label\"\n\"1\" \"ann\" 1 \"A\"\n", "a table whose cells blanks separate"},
+		{"edges.txt", "\"from\" \"to\"\n\"1\" 5 7\n\"2\" 5 8\n\"3\" 7 8\n", "a table whose cells blanks separate"},
+		{"weights.txt", "\"from\" \"to\" \"w\"\n\"5\" \"7\" 1\n\"5\" \"8\" 2\n", formats.EdgeList},
+		{"x.npz", archiveOf(t, "samples", "log_score"), "a file of samples"},
+		{"a.tif", "II*\x00", "a picture of another kind, or a volume"},
+		{"a.geojson", "{\n}\n", "a map"},
 		{"prose.txt", "It was a dark night.\nNobody came, or called to ask.\n\nIt rained.\n", "text without labels"},
 	} {
 		folder := writeFiles(t, map[string]string{c.name: c.text})
@@ -169,6 +176,43 @@ func TestAdviceRuns(t *testing.T) {
 		set := mustOpen(t, filepath.Join(folder, c.made), Options{})
 		if !cmp.Equal(set.Names, c.tokens) || !cmp.Equal(set.Schema.NodeTypes[0].States, c.states) {
 			t.Errorf("%s made tokens %q, states %q", line, set.Names, set.Schema.NodeTypes[0].States)
+		}
+	}
+}
+
+// TestAdviceOfTables: lines for pandas, too, of tables of any separator, with names of rows or none.
+func TestAdviceOfTables(t *testing.T) {
+	if err := exec.Command("python3", "-c", "import numpy, pandas").Run(); err != nil {
+		t.Skipf("skipped: the advice is lines of pandas, which is not here: %v", err)
+	}
+	const nodes = "id,label\na,A\nb,B\nc,A\n"
+	for _, c := range []struct{ name, text, nodes, edges, features string }{
+		{"t.csv", "who;x;label\np;1,5;A\np;2;B\nq;.5;A\nq;1;B\n", "t.nodes.csv", "t.edges.csv", "who=p who=q x bias"},
+		{"t.tsv", "\twho\tlabel\n7\tp\tA\n8\tp\tB\n9\tq\tA\n10\tq\tA\n", "t.nodes.csv", "t.edges.csv", "who=p who=q bias"},
+		{"e.csv", "from;to;w;kind\na;b;1,5;x\nb;a;2;y\nb;c;;x\n", "n.csv", "e.merged.csv", "w kind_x kind_y constant"},
+		{"e.txt", "\"from\" \"to\"\n\"1\" \"a\" \"b\"\n\"2\" \"b\" \"c\"\n", "n.csv", "e.csv", "constant"},
+	} {
+		folder := writeFiles(t, map[string]string{c.name: c.text, "n.csv": nodes})
+		paths := []string{filepath.Join(folder, c.name)}
+		if c.nodes == "n.csv" {
+			paths = []string{filepath.Join(folder, "n.csv"), paths[0]}
+		}
+		_, err := Open(t.Context(), paths, Options{})
+		line := regexp.MustCompile(`python3 -c '[^']*' [^ ;]*`).FindString(fmt.Sprint(err))
+		run := exec.Command("sh", "-c", line)
+		run.Dir = folder
+		if out, err := run.CombinedOutput(); err != nil || line == "" {
+			t.Errorf("%s: %q: %v: %s", c.name, line, err, out)
+			continue
+		}
+		paths = []string{filepath.Join(folder, c.nodes), filepath.Join(folder, c.edges)}
+		set := oracle.Must(Open(t.Context(), paths, Options{}))(t)
+		names := set.Schema.NodeTypes[0].FeatureNames
+		if c.nodes == "n.csv" {
+			names = set.Schema.EdgeTypes[0].FeatureNames
+		}
+		if got := strings.Join(names, " "); got != c.features || set.Instances[0].Graph.NumEdges() != 2 {
+			t.Errorf("%s: %s made %d edges, features %s", c.name, line, set.Instances[0].Graph.NumEdges(), got)
 		}
 	}
 }

@@ -139,6 +139,20 @@ func writeList(t testing.TB, text string) string {
 	return filepath.Join(writeFiles(t, map[string]string{"list.txt": text}), "list.txt")
 }
 
+// TestTransparentPictures: colours are as they stand in the file, and not as much as they show.
+func TestTransparentPictures(t *testing.T) {
+	narrow, wide := image.NewNRGBA(image.Rect(0, 0, 2, 1)), image.NewNRGBA64(image.Rect(0, 0, 2, 1))
+	narrow.Pix = []uint8{200, 100, 50, 128, 10, 20, 30, 0}
+	for i, x := range narrow.Pix {
+		wide.Pix[2*i], wide.Pix[2*i+1] = x, x
+	}
+	for _, p := range []image.Image{narrow, wide} {
+		files := map[string]string{"images/a.png": pictureOf(t, p), "labels/a.regions.txt": "0 1\n"}
+		f := mustOpen(t, writeFiles(t, files), Options{}).Instances[0].NodeFeatures(0)
+		oracle.Equal(t, fmt.Sprint(row(f, 0), row(f, 1)), "[200 100 50 1] [10 20 30 1]", "colours of %T", p)
+	}
+}
+
 func TestEdgeOptionsRefuse(t *testing.T) {
 	files, _ := colourful(t, 3, [2]int{3, 3})
 	folder := writeFiles(t, files)

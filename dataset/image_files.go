@@ -127,8 +127,9 @@ func (l *imageLoader) chosen(folder string) (pictures []string) {
 	}
 	slices.SortFunc(entries, func(a, b listEntry) int { return naturalCompare(a.text, b.text) })
 	if len(all) == 0 {
-		p.Add(0, "", `save them as png, in Python PIL.Image.open("a.bmp").save("a.png"), in this folder and not in one below`,
-			"there are no pictures (%s)", strings.Join(formats.PictureSuffixes, ", "))
+		p.Add(0, "", `save them as png, in Python PIL.Image.open("a.bmp").save("a.png"), in this folder and not in one below`+
+			"; arrays are features, and go to features/ID.npy, beside a picture of three of their bands", "there are no "+
+			"pictures (%s)", strings.Join(formats.PictureSuffixes, ", "))
 	} else if l.o.List != "" {
 		p.File = formats.ListPath(folder, l.o.List)
 		data := l.source(p.File, "a list with one name per line")

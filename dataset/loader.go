@@ -74,9 +74,7 @@ func (l *loader) run(steps ...func()) {
 // each calls work for every file, on all processors, until the context ends.
 func (l *loader) each(n int, work func(i int)) (done bool) {
 	err := parallel.Each(l.ctx, n, runtime.GOMAXPROCS(0), work)
-	if err != nil {
-		l.fail(err)
-	}
+	l.fail(err)
 	return err == nil
 }
 
@@ -169,10 +167,7 @@ func (l *loader) compareNames() {
 
 // bias reports whether a constant feature is last.
 func (l *loader) bias() bool {
-	if l.o.Recipe != nil {
-		return l.o.Recipe.Bias
-	}
-	return !l.o.NoBias
+	return l.o.Recipe == nil && !l.o.NoBias || l.o.Recipe != nil && l.o.Recipe.Bias
 }
 
 // namedStates are the states that the options or dataset.json name for a node type, and which of the two does.
@@ -204,10 +199,8 @@ func (l *loader) freeze(file string, spec crf.InstanceSpec, lines []int32) {
 	// Data to use a model on may have labels that it forbids; they are impossible then.
 	if err == nil && (l.o.Schema == nil || l.o.Learning) {
 		err = in.CheckLabels(in.Schema())
-		problem.Remedy = "correct the labels, or what " + ManifestName + " forbids"
-		if l.o.Schema != nil {
-			problem.Remedy = "correct the labels, or what the model forbids"
-		}
+		by := map[bool]string{true: ManifestName, false: "the model"}[l.o.Schema == nil]
+		problem.Remedy = "correct the labels, or what " + by + " forbids"
 	}
 	if err == nil {
 		l.set.Instances = append(l.set.Instances, in)

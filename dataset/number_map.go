@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/internal/fileio"
+	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/option"
 )
@@ -142,8 +143,8 @@ func parseNumberPicture(path string, data []byte, allowed int64) (*numberMap, er
 		}
 		c := color.NRGBAModel.Convert(picture.At(x, y)).(color.NRGBA)
 		if c.A != math.MaxUint8 {
-			return nil, m.place(option.At("", 0, "", `save the picture without transparency, in Python `+
-				`Image.open("mask.png").convert("RGB") or .getchannel("A")`, "is transparent, which says nothing of a label"), s)
+			return nil, m.place(option.At("", 0, "", formats.Look(path).Advise("a transparent picture of labels"),
+				"is transparent, which says nothing of a label"), s)
 		}
 		if m.numbers[s] = colourNumber([3]uint8{c.R, c.G, c.B}); c.R != c.G || c.G != c.B {
 			m.form = numbersColours

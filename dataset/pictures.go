@@ -39,8 +39,12 @@ func decodePicture(path string, data []byte, allowed int64) (picture image.Image
 func coloursOf(picture image.Image) upsample.Values {
 	b := picture.Bounds()
 	flat, at := draw.RGBA64Image(image.NewRGBA(image.Rect(0, 0, b.Dx(), b.Dy()))), 0
-	switch picture.(type) {
-	case *image.Gray16, *image.RGBA64, *image.NRGBA64:
+	switch p := picture.(type) {
+	case *image.NRGBA: // whose colours are as they stand, and not as much as they show
+		picture = (*image.RGBA)(p)
+	case *image.NRGBA64:
+		picture, flat = (*image.RGBA64)(p), image.NewRGBA64(flat.Bounds())
+	case *image.Gray16, *image.RGBA64:
 		flat = image.NewRGBA64(flat.Bounds())
 	}
 	draw.Draw(flat, flat.Bounds(), picture, b.Min, draw.Src)

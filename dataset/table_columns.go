@@ -155,16 +155,9 @@ func (c *columnSurvey) numbers() (values []float64, meant, odd int) {
 	return values, meant, odd
 }
 
-// meanOf adds numbers up by Knuth's sum of two numbers and its error, so that their order does not tell.
+// meanOf adds numbers up by their size, so that their order does not tell.
 func meanOf(values []float64) float64 {
-	sum, rest := 0.0, 0.0
-	for _, x := range values {
-		next := sum + x
-		part := next - sum
-		rest += (sum - (next - part)) + (x - part)
-		sum = next
-	}
-	mean := (sum + rest) / float64(len(values))
+	mean := sum(slices.Sorted(slices.Values(values))) / float64(len(values))
 	if math.IsInf(mean, 0) || math.IsNaN(mean) { // no feature may be so large, and the cell will be named
 		return 0
 	}

@@ -166,6 +166,21 @@ func TestTextWarns(t *testing.T) {
 	}
 }
 
+// TestTextHeader: a line of names of columns is no token, and stays as it is where tags are written.
+func TestTextHeader(t *testing.T) {
+	for text, want := range map[string]string{
+		"word\ttag\nAnn\tB-PER\nLee\tI-PER\n": "B-PER I-PER", "Token POS NER_tag\n\nAnn N B-PER\nsees V O\n": "B-PER O",
+		"word NN\nAnn NNP\n": "NN NNP", "Ann NNP\nword tag\n": "NNP tag",
+	} {
+		set := mustOpen(t, writeFiles(t, map[string]string{"a.conll": text}), Options{})
+		oracle.Equal(t, strings.Join(set.Schema.NodeTypes[0].States, " "), want, "states of %q", text)
+	}
+	model := modelOf(mustOpen(t, writeFiles(t, map[string]string{"a.conll": "Ann N\nsees V\n"}), Options{}))
+	set, b := mustOpen(t, writeFiles(t, map[string]string{"a.conll": "word\ttag\nAnn\tV\n"}), model), strings.Builder{}
+	oracle.OK(t, set.WriteTags(&b, [][]string{{"N"}}))
+	oracle.Equal(t, b.String(), "word\ttag\nAnn\tV\tN\n", "text with tags")
+}
+
 // TestTextNewLabels: a few that training has not seen are not compared; many are a mistake.
 func TestTextNewLabels(t *testing.T) {
 	trained := mustOpen(t, writeFiles(t, map[string]string{"a.conll": "x A\ny B\n"}), Options{})

@@ -234,3 +234,11 @@ func TestDampedDeclines(t *testing.T) {
 		}
 	}
 }
+
+// TestPromiseOfAPart: half a step promises what a quadratic model says of the whole one, over a half: more may be left.
+func TestPromiseOfAPart(t *testing.T) {
+	for alpha, want := range map[float64]float64{1: 2, 0.5: 4, 0.125: 16, 2: 2} {
+		d := descent{descentState: descentState{descentProgress: descentProgress{slope: -4, alpha: alpha}}}
+		oracle.Equal(t, d.promise(), want, "the promise of %v of a step", alpha)
+	}
+}

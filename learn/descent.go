@@ -238,7 +238,7 @@ func (d *descent) try(theta []float64) float64 {
 // promise is by how much F is to fall in the step at hand, by the quadratic model that the step comes from; infinite
 // for one that is damped much. The smaller a part of a step is taken, the more may be left than its model says.
 func (d *descent) promise() float64 {
-	if d.dampsSteps() && d.stepDamping > 1 {
+	if d.stepDamping > 1 && d.dampsSteps() {
 		return math.Inf(1)
 	}
 	return -d.slope / 2 / min(1, d.alpha)

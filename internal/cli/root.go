@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/distributed"
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/option"
@@ -108,7 +109,9 @@ func RunPromptly(ctx context.Context, args []string, stdin io.Reader, stdout, st
 	if exit != nil {
 		go a.endPromptly(exit)
 	}
-	a.muteBeside()
+	if launch, found := distributed.Detect(); found && launch.Rank > 0 {
+		a.mute() // beside another process, until refuseTeam knows that each does something of its own
+	}
 	a.events.send(startEvent{readBuild().Version})
 	if i := slices.Index(args, helpAll); i >= 0 {
 		args, a.allOptions = slices.Replace(slices.Clone(args), i, i+1, "--help"), true

@@ -92,14 +92,6 @@ func (a *app) unmute() {
 	}
 }
 
-// muteBeside mutes a process that its launcher says is beside another, until refuseTeam knows that
-// each does something of its own.
-func (a *app) muteBeside() {
-	if launch, found := distributed.Detect(); found && launch.Rank > 0 {
-		a.mute()
-	}
-}
-
 // waitForFirst lets process 0 say what is wrong before this one ends the job.
 func (a *app) waitForFirst(code int) {
 	if a.loud != nil && code != 0 {

@@ -82,13 +82,8 @@ func (p *Peek) isEdgeList() bool {
 		numbers = numbers && isIndex(fields[0]) && isIndex(fields[1])
 		names = names && !isNumber(fields[1])
 	}
-	both := 0 // Rows whose second end is the first of one
-	for _, fields := range rows {
-		if first[fields[1]] {
-			both++
-		}
-	}
-	return all > 2 && 2*len(pairs) >= len(rows) && (numbers || names && 2*both >= len(rows))
+	apart := slices.DeleteFunc(slices.Clone(rows), func(fields []string) bool { return first[fields[1]] })
+	return all > 2 && 2*len(pairs) >= len(rows) && (numbers || names && 2*len(apart) <= len(rows))
 }
 
 // IsEdgeList reports whether a file is most probably one.

@@ -42,7 +42,8 @@ type Format struct {
 
 // formats are tried in this order: what a file holds tells before its name, and its name before its lines.
 var formats = []Format{
-	{"a file of predictions", "", "beliefs log_score", (*Peek).isPrediction},
+	{"a file of predictions", "", "beliefs", (*Peek).isPrediction},
+	{"a file of samples", "", "log_score samples", nil},
 	{"a file of arrays as PyTorch Geometric names them", "", "edge_index", nil},
 	{"a graph with masks", "", "train_masks", nil},
 	{"a graph of sparse matrices", "", "adj_indptr", nil},
@@ -59,23 +60,26 @@ var formats = []Format{
 	{"an alignment of Stockholm or Clustal", "", "", begins(`^(# STOCKHOLM|CLUSTAL)`)},
 	{"an alignment of PHYLIP", "", ".phy", nil},
 	{"a picture", "", strings.Join(PictureSuffixes, " "), nil},
+	{"a picture of another kind, or a volume", "", ".tif .tiff .bmp .gif .webp .nii .nrrd .mha .dcm", nil},
 	{"a GraphML, GML or GEXF file", "", ".graphml .gml .gexf", nil},
 	{"a GAL file of PySAL", "", ".gal", nil},
 	{"a GWT file of PySAL", "", ".gwt", nil},
 	{"a graph of METIS", "", ".graph .metis", nil},
 	{"a factor graph of libDAI", "", ".fg", nil},
 	{"a cost network of toulbar2", "", ".wcsp", nil},
-	{"a file of Hugin, GeNIe or XMLBIF", "", ".xdsl", (*Peek).isHugin},
+	{"a file of Hugin, GeNIe or XMLBIF", "", ".xdsl .dsl .dne .xmlbif", (*Peek).isHugin},
 	{"a Pajek file", "", ".net .paj", nil},
 	{"a file of JSON lines with spans", "", "", mostly(`^\{.*"text": ?".*"(labels?|spans|entities)": ?\[`)},
 	{"a file of JSON lines", "", ".jsonl", begins(`^\{.*\n\{`)},
 	{"a JSON file", "", ".json", nil},
 	{"an array without a name", "", ".npy", nil},
 	{"a file of another program", "", ".parquet .pq .xls .xlsx .ods .mtx .mat .pt .pth .pkl .rds .sqlite .db .arff .dot " +
-		".h5 .hdf5 .geojson .shp .gpkg .swm .dta .sav .feather .spacy .ped .vcf", nil},
+		".h5 .hdf5 .swm .dta .sav .feather .spacy .ped .vcf", nil},
+	{"a map", "", ".geojson .shp .gpkg", nil},
 	{"a table of nodes as of Cora", "", ".content", nil},
 	{"a list of neighbours", "", ".adjlist", nil},
 	{"a table of letters, as of Taskar's set", "", "", mostly(`^\d+\t[a-z]\t-?\d+(\t\d+){100}`)},
+	{"a table whose cells blanks separate", "", "", (*Peek).isRTable},
 	{"rows of characters", "", "", mostly(`^([01]{4,}|[-+]{4,})$`)},
 	{EdgeList, kindGraph, "", (*Peek).isEdgeList},
 	{"text of words with tags behind them", "", "", (*Peek).isWordTags},
@@ -123,7 +127,7 @@ func (p *Peek) Advise(what string) string {
 	}
 	stem := strings.TrimSuffix(filepath.Base(p.path), filepath.Ext(p.path))
 	return strings.NewReplacer("FILE", printable.Word(p.path), "STEM", printable.Word(stem), "KIND",
-		strings.TrimPrefix(p.extension, "."), "MARK", mark, "LAYOUT", layout,
+		strings.TrimPrefix(p.extension, "."), "MARK", strings.ReplaceAll(mark, "\t", `\t`), "LAYOUT", layout,
 		"ENCODING", cmp.Or(encodingOf([]byte(p.start)), "UTF-8")).Replace(advice[what])
 }
 
@@ -280,6 +284,12 @@ func mostly(line string) func(p *Peek) bool {
 		others := slices.DeleteFunc(slices.Clone(p.lines), is.MatchString)
 		return (p.plain() || strings.HasPrefix(p.start, "{")) && 2*len(others) < len(p.lines)
 	}
+}
+
+// isRTable knows what R's write.table leaves: names in quotes above more cells than edges have, or one more than names.
+func (p *Peek) isRTable() bool {
+	names := len(strings.Fields(p.header()))
+	return p.plain() && p.header()[0] == '"' && len(p.fields) > 1 && (names > 3 || len(p.fields[1]) == names+1)
 }
 
 func (p *Peek) isHugin() bool {

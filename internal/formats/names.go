@@ -94,12 +94,11 @@ func AsPair(a, b string) (p TablePair, ok bool) {
 
 // ExtensionBehind returns the extension of the table of nodes behind a prefix.
 func ExtensionBehind(prefix string) string {
-	for _, extension := range tableExtensions {
-		if _, err := os.Stat(prefix + "." + NodesStem + extension); err == nil {
-			return extension
-		}
-	}
-	return tableExtensions[0]
+	i := slices.IndexFunc(tableExtensions, func(extension string) bool {
+		_, err := os.Stat(prefix + "." + NodesStem + extension)
+		return err == nil
+	})
+	return tableExtensions[max(i, 0)]
 }
 
 // TextExtensions are those of tagged text. Names with one of plainExtensions tell nothing.

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -100,6 +101,9 @@ const documentMark = "-DOCSTART-"
 // commentMark begins a comment.
 const commentMark = "# "
 
+// columnNames is a line that names columns of words and labels, as tables have it.
+var columnNames = regexp.MustCompile(`(?i)^"?(words?|tokens?|form|text)\b.*[\t ]"?(\w*tags?|\w*labels?|ner|u?pos)"?$`)
+
 // isComment reports whether a line is a comment: in a text that is separated by tabs one without any, and in one that
 // is separated by blanks, where # may be a word, one at the head of a sentence, if others have such lines.
 func (f *Text) isComment(text string, within bool) bool {
@@ -129,7 +133,7 @@ func (f *Text) Sentences(use func(s *Sentence)) {
 		switch {
 		case strings.Trim(text, Blanks) == "", strings.HasPrefix(text, documentMark):
 			end()
-		case f.isComment(text, len(s.Lines) > 0):
+		case f.isComment(text, len(s.Lines) > 0), line == 1 && columnNames.MatchString(text):
 		case f.CoNLLU && len(fields) == columnsOfCoNLLU && !isIndex(fields[0]): // words that are written as one, or left out
 		default:
 			s.Lines, s.Tokens = append(s.Lines, line), append(s.Tokens, fields)
