@@ -89,7 +89,7 @@ var mayImport = map[string][]string{
 		"internal/upsample"},
 
 	"internal/fileio": {},
-	"internal/option": {},
+	"internal/option": {"internal/printable"},
 	"internal/formats": {"internal/option", "internal/fileio", "internal/npy", "internal/numeric",
 		"internal/printable"},
 	"internal/npy":         {"internal/option", "internal/fileio", "internal/memory"},

@@ -136,6 +136,8 @@ func TestAdviceRuns(t *testing.T) {
 		{"a.wcsp", "a 3 3 2 9\n2 3 2\n2 0 1 0 2\n0 1 1\n1 2 9\n1 2 3 1\n0 0\n", "a.uai", nil, nil},
 		{"latin.conll", "caf\xe9 N\nnoir A\n", "latin.utf8.conll", [][]string{{"café", "noir"}}, []string{"A", "N"}},
 		{"sjis.conll", "\x93\x8c\x8b\x9e N\n\x82\xc9 P\n", "sjis.utf8.conll", [][]string{{"東京", "に"}}, []string{"N", "P"}},
+		{"kana.conll", "\x83J\x83\x81 N\n\x82\xc9 P\n", "kana.utf8.conll", [][]string{{"カメ", "に"}}, []string{"N", "P"}},
+		{"dos.conll", "r\x82sum\x82 N\nnoir A\n", "dos.utf8.conll", [][]string{{"résumé", "noir"}}, []string{"A", "N"}},
 		{"euc.conll", "\xc5\xec\xb5\xfe N\n\xa4\xcb P\n", "euc.utf8.conll", [][]string{{"東京", "に"}}, []string{"N", "P"}},
 		{"gb.conll", "\xb6\xab\xbe\xa9 N\n\xc8\xa5 V\n", "gb.utf8.conll", [][]string{{"东京", "去"}}, []string{"N", "V"}},
 		{"ru.conll", "\xcc\xee\xf1\xea\xe2\xe0 N\n\xc2\xee\xeb P\n\xf1\xe0\xec P\n", "ru.utf8.conll",

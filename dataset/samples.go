@@ -172,7 +172,8 @@ func (p *sampleReader) readTable(data []byte) {
 	if empty := int(t.Lines[rows-1]-t.Lines[0]) + 1 - rows; empty > 0 {
 		p.warn("%d empty rows are no samples, and left out", empty)
 	}
-	if !isSampleRow(t.Rows) {
+	below := numeric.SetOf(slices.Concat(t.Rows[1:]...)) // cells of a first row that is a sample are there, or missing
+	if slices.ContainsFunc(t.Rows[0], func(cell string) bool { return !formats.MissingCell(cell) && !below[cell] }) {
 		p.Keep(t.TakeHeader())
 		names = t.Header
 	}
@@ -186,12 +187,6 @@ func (p *sampleReader) readTable(data []byte) {
 	default:
 		p.take(names, t)
 	}
-}
-
-// isSampleRow reports whether the first row is a sample, and no header: its cells are among those below, or missing.
-func isSampleRow(rows [][]string) bool {
-	below := numeric.SetOf(slices.Concat(rows[1:]...))
-	return !slices.ContainsFunc(rows[0], func(cell string) bool { return !formats.MissingCell(cell) && !below[cell] })
 }
 
 // nodes are the columns that are nodes, of a model in its order, and that of weights, -1 if there is none.

@@ -13,8 +13,6 @@ type sparseValue struct {
 	value float64
 }
 
-func byIndex(a, b sparseValue) int { return cmp.Compare(a.index, b.index) }
-
 // sparseRows are feature vectors in the making.
 type sparseRows struct {
 	start  []int // of rows but the first
@@ -25,7 +23,7 @@ type sparseRows struct {
 
 // add adds a row. Values of one feature count together, as crfsuite counts an attribute as often as it is given.
 func (r *sparseRows) add(row []sparseValue) {
-	slices.SortStableFunc(row, byIndex)
+	slices.SortStableFunc(row, func(a, b sparseValue) int { return cmp.Compare(a.index, b.index) })
 	for i, x := range row {
 		last := len(r.value) - 1
 		if i > 0 && x.index == row[i-1].index {

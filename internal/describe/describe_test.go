@@ -33,14 +33,15 @@ func TestModel(t *testing.T) {
 	schema.EdgeTypes[0].Forbidden = [][2]int{{0, 1}}
 	m := oracle.Must(crf.NewModel(schema))(t)
 	m.Weights[0], m.Weights[1] = 3, 4
-	meta := map[string]string{"training": `{"l2":0.5,"method":"bbpl"}`, "recipe": "no JSON"}
+	meta := map[string]string{"training": `{"l2":0.5,"method":"bbpl","columns":[{"name":"a","type":0},{"name":"b"}],` +
+		`"sites":[{"name":"","type":0},{"name":""}]}`, "recipe": "no JSON"}
 	d := oracle.Must(NewModel(&job.Model{Path: "m.safetensors", Model: m, Meta: meta}, 1))(t)
 	if math.Abs(float64(d.Norm)-5) > 1e-12 || len(d.Largest) != 1 || d.Largest[0].Value != 4 {
 		t.Errorf("the model is described as %+v", d)
 	}
 	text := d.Tables()[0].Text()
-	oracle.Contains(t, text, "training: l2", "0.5", "bbpl", "in – out", "2 states (in, out)")
-	for _, part := range []string{"counting", "seed", "forbidden states", "synthetic", "no JSON"} {
+	oracle.Contains(t, text, "training: l2", "0.5", "bbpl", "in – out", "2 states (in, out)", " a, b\n")
+	for _, part := range []string{"counting", "seed", "forbidden states", "synthetic", "no JSON", "sites", "{"} {
 		if strings.Contains(text, part) {
 			t.Errorf("the table tells of %s, of which nothing is known:\n%s", part, text)
 		}

@@ -153,15 +153,19 @@ func objectRows(name string, raw json.RawMessage) (rows [][]string) {
 		if err != nil {
 			return [][]string{{name, string(raw)}}
 		}
-		text := string(value)
-		if text == "null" {
+		text, columns := string(value), []struct{ Name string }(nil)
+		if json.Unmarshal(value, &columns) == nil && columns != nil { // those of an alignment have no names
+			text = strings.Trim(strings.ReplaceAll(fmt.Sprint(columns), "} {", ", "), "[{, }]")
+		} else if text == "null" {
 			text = job.Known("", runfolder.Float(math.NaN()))
 		} else if unquoted := ""; json.Unmarshal(value, &unquoted) == nil {
 			if text = unquoted; key == "status" {
 				text = strings.ReplaceAll(text, "_", " ")
 			}
 		}
-		rows = append(rows, []string{fmt.Sprintf("%s: %v", name, key), shortened(text)})
+		if text != "" {
+			rows = append(rows, []string{fmt.Sprintf("%s: %v", name, key), shortened(text)})
+		}
 	}
 	return rows
 }

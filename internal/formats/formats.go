@@ -125,9 +125,11 @@ func (p *Peek) Advise(what string) string {
 	if strings.ContainsFunc(p.header(), unicode.IsLetter) {
 		layout += ", skiprows=1"
 	}
-	stem := strings.TrimSuffix(filepath.Base(p.path), filepath.Ext(p.path))
-	return strings.NewReplacer("FILE", printable.Word(p.path), "STEM", printable.Word(stem), "KIND",
-		strings.TrimPrefix(p.extension, "."), "MARK", strings.ReplaceAll(mark, "\t", `\t`), "LAYOUT", layout,
+	folder, base := filepath.Split(p.path)
+	stem, nodes := strings.TrimSuffix(base, filepath.Ext(base)), folder+strings.Replace(base, "edges", "nodes", 1)
+	return strings.NewReplacer("FILE", printable.Word(p.path), "STEM", printable.Word(stem), "NODES",
+		printable.Word(nodes), "KIND", strings.TrimPrefix(p.extension, "."), "MARK", strings.ReplaceAll(mark, "\t", `\t`),
+		"LAYOUT", layout,
 		"ENCODING", cmp.Or(encodingOf([]byte(p.start)), "UTF-8")).Replace(advice[what])
 }
 
@@ -192,9 +194,17 @@ func (p *Peek) Best() *Format {
 var beyondASCII = regexp.MustCompile(`[^\x00-\x7f]+`)
 
 // encodingOf is the likeliest encoding of bytes that are not text in UTF-8, "" if they are: these letters stand alone
-// in Latin scripts, and are words in Cyrillic and pairs of bytes in East Asia, with kana that begin as told here.
+// in Latin scripts, and are words in Cyrillic and pairs of bytes in East Asia, with kana that begin as told here, two
+// katakana at least. CP850, of DOS, has letters such as é where Latin-1 has none.
 func encodingOf(data []byte) string {
-	runs, all, odd, kana := beyondASCII.FindAll(data, -1), 0, 0, 0
+	runs, all, odd, kana, shifted, old := beyondASCII.FindAll(data, -1), 0, 0, 0, 0, 0
+	for i, x := range data[:max(0, len(data)-2)] {
+		if x == 0x82 && data[i+1] >= 0x9f || x == 0x83 && data[i+2] == x {
+			shifted++
+		} else if x > 0x80 && x <= 0x90 {
+			old++
+		}
+	}
 	for _, run := range runs {
 		all, odd = all+len(run), odd+len(run)%2
 		for i := 0; i < len(run); i += 2 {
@@ -208,8 +218,10 @@ func encodingOf(data []byte) string {
 		return "UTF-16"
 	case utf8.Valid(data):
 		return ""
-	case 4*bytes.Count(data, []byte{0x82})+4*bytes.Count(data, []byte{0x83}) > len(runs):
+	case 4*shifted > len(runs):
 		return "SHIFT_JIS"
+	case all < 2*len(runs) && 2*old > len(runs):
+		return "CP850"
 	case all < 2*len(runs):
 		return "ISO-8859-1"
 	case 4*kana > len(runs):

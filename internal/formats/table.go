@@ -112,6 +112,15 @@ func (t *Table) PutBack() {
 	}
 }
 
+// isMatrix reports a row and a column of 0 and 1 for each node, with their names or without, in the place of edges.
+func (t *Table) isMatrix() bool {
+	n, lines, bits := len(t.Header), len(t.Rows)+1, []string{"0", "1", "0.0", "1.0"}
+	return n > 3 && lines >= n-1 && lines <= n+1 && strings.Contains(filepath.Base(t.File), "edges") &&
+		t.UsualEnds() == NoEnds && !slices.ContainsFunc(t.Rows, func(row []string) bool {
+		return slices.ContainsFunc(row[1:], func(cell string) bool { return !slices.Contains(bits, cell) })
+	})
+}
+
 // ReadRows reads the rows of a table, the first of which may be a header, or a list of edges.
 func ReadRows(path string, data []byte, list bool) *Table {
 	t := &Table{Problems: option.Problems{File: path}, Roles: map[string]int{}}
@@ -183,6 +192,9 @@ func (t *Table) TakeHeader() error {
 	if len(t.Header) == 1 && strings.Contains(t.Header[0], " ") {
 		return option.At(t.File, line, "", "separate columns by commas, semicolons or tabs",
 			"the header %q is one column; blanks separate the words", option.Short(t.Header[0]))
+	}
+	if t.isMatrix() {
+		return option.At(t.File, line, "", Look(t.File).Advise("a matrix of edges"), "it is a matrix of edges, and no pairs")
 	}
 	for i, name := range t.Header {
 		if before, twice := seen[name]; twice && name != "" {

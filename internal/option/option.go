@@ -19,6 +19,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/blockbp/blockbp/internal/printable"
 )
 
 // fields are the options that a Go program has, too, and what it calls them.
@@ -104,7 +106,7 @@ func Command(text string) string {
 		case "!":
 			return value
 		case "=":
-			return "--" + name + " " + value
+			return "--" + name + " " + printable.Word(value)
 		}
 		return "--" + name
 	})

@@ -17,6 +17,7 @@ func TestWords(t *testing.T) {
 		{"give {edges=together}", "give --edges together", `give Options.Edges = "together"`},
 		{"give {l2=0.5}", "give --l2 0.5", "give Options.L2 = 0.5"},
 		{"give {eval!--eval dev=PATH}", "give --eval dev=PATH", "give Options.Validation"},
+		{"{columns=text=Spend (EUR)}", "--columns 'text=Spend (EUR)'", `dataset.Options.Columns = "text=Spend (EUR)"`},
 		{"{no-edges}{! (see --help-all)}", "--no-edges (see --help-all)", "Options.NoEdges"},
 		{"{order=random} holds", "--order random holds", `the command's --order = "random" holds`},
 		{`class "{cat}" of {} {"a": 1} {`, `class "{cat}" of {} {"a": 1} {`, `class "{cat}" of {} {"a": 1} {`},
