@@ -24,10 +24,7 @@ var bands = []struct {
 	{"apart", 1, func(x, y, _ float64) float64 { return math.Log(min(1, math.Abs(x-y))) }},
 	{"truncated linear", 12, func(x, y, width float64) float64 { return -min(width, math.Abs(x-y)) / 4 }},
 	{"directed", 3, func(x, y, _ float64) float64 {
-		if y == x-2 || y == x+1 {
-			return math.Sin(x) + 50
-		}
-		return -3
+		return 50*max(0, 1-math.Abs(x-y-2)) + (60+math.Sin(x))*max(0, 1-math.Abs(y-x-1)) - 3
 	}},
 	{"linear", 0, func(x, y, _ float64) float64 { return -math.Abs(x-y) / 4 }},
 }
