@@ -13,10 +13,9 @@ import (
 //
 //	y_k = x_k + β_k (x_k − x_{k−1})
 //
-// (Nesterov, 1983), in log-messages and log-beliefs alike, as (4) is linear in them but for a
-// constant of each belief, which no message depends on. Then the width counts, not its square
-// (results/README.md). Where some c_s is negative no dual is convex in messages, and
-// such steps diverge.
+// (Nesterov, 1983), in log-messages and log-beliefs alike, as (4) is linear in them but for a constant of each belief,
+// which no message depends on. Then the width counts, not its square (results/README.md). Where some c_s is negative no
+// dual is convex in messages, and such steps diverge.
 
 // mostMomentum bounds β_k: with (k−1)/(k+2) alone, what is nearly at rest overshoots. How far it may go depends on the
 // network. A change that plain sweeps multiply by λ is multiplied by z with momentum,

@@ -6,10 +6,9 @@ import (
 	"github.com/blockbp/blockbp/internal/partition"
 )
 
-// A node s with c_s < 0 and many neighbours makes plain sweeps circle. What it sends along an
-// edge comes back from the other end o with the factor c_uv/ρ_o − 1, below zero, times the
-// squared correlation of the ends, at most 1. All edges together answer a change of log τ_s by
-// up to −g_s times it,
+// A node s with c_s < 0 and many neighbours makes plain sweeps circle. What it sends along an edge comes back from the
+// other end o with the factor c_uv/ρ_o − 1, below zero, times the squared correlation of the ends, at most 1. All edges
+// together answer a change of log τ_s by up to −g_s times it,
 //
 //	g_s = Σ_o c_so/ρ_s (1 − c_so/ρ_o),
 //
@@ -18,9 +17,8 @@ import (
 //
 //	τ_s ∝ exp{(θ_s + Σ_v λ_vs + κ_s log τ_s of before)/(ρ_s + κ_s)}.
 //
-// It changes no fixed point. With κ_s = −c_s, the most that can be needed, no count of a node
-// is negative any more, and with κ_s = ρ_s g_s the answer is met in full. On a forest with
-// c_uv = 1 there is none.
+// It changes no fixed point. With κ_s = −c_s, the most that can be needed, no count of a node is negative any more, and
+// with κ_s = ρ_s g_s the answer is met in full. On a forest with c_uv = 1 there is none.
 
 // proxShare of the most that can be needed holds a node: with half of it an answer of −g_s is just not enlarged, and
 // more makes beliefs that move together slower. Where it is too little messages are damped, too.

@@ -8,9 +8,8 @@ import (
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
-// Sweep visits the nodes of the block, none of which may be observed, in order.
-// At node u it recomputes every message into u by (5) and then the belief of u by
-// (4). Beliefs of nodes outside the block stay as they are.
+// Sweep visits the nodes of the block, none of which may be observed, in order. At node u it recomputes every message
+// into u by (5) and then the belief of u by (4). Beliefs of nodes outside the block stay as they are.
 //
 // Without Limits.Outward messages out of the block stay, too, and where all c_s ≥ 0 that is exact
 // block-coordinate descent on the dual value (7).
@@ -20,12 +19,10 @@ import (
 // the belief of its outside node among its sums. With numbers that are proved convex, a converged visit
 // from consistent beliefs maximises (2) over all that the block can change.
 //
-// damping in (−1, 1) is the weight of the old message; below 0 messages are
-// over-relaxed: they go farther than (5) says. Nodes with c_s < 0 have a prox (prox.go). The residual is the
-// largest change of a log-message λ/ρ, after damping, or of a log-belief; it is
-// +Inf where a state became impossible. Beliefs count because they may be of older
-// potentials, with messages that no longer belong to them and yet repeat
-// themselves. The error is a *NumericalError.
+// damping in (−1, 1) is the weight of the old message; below 0 messages are over-relaxed: they go farther than (5)
+// says. Nodes with c_s < 0 have a prox (prox.go). The residual is the largest change of a log-message λ/ρ, after
+// damping, or of a log-belief; it is +Inf where a state became impossible. Beliefs count because they may be of older
+// potentials, with messages that no longer belong to them and yet repeat themselves. The error is a *NumericalError.
 func (w *Workspace) Sweep(net *Net, st *State, block *partition.Block, damping float64) (residual float64, err error) {
 	w.beginSweep(net, st, block)
 	defer w.endSweep(net)

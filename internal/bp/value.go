@@ -83,9 +83,8 @@ func (w *Workspace) PairFreeEnergy(pair []float64, net *Net, block *partition.Bl
 //
 //	λ'_vs = λ_vs − ρ_sv log τ_s,
 //
-// with which (6) reads τ_uv ∝ exp{(θ_uv − λ'_uv − λ'_vu)/ρ_uv} and (4) reads
-// τ_s ∝ exp{(θ_s + Σ_v λ'_vs)/c_s}: the maximisers of the two terms of (7). Any
-// log τ gives a legal λ', so D is a bound before convergence too.
+// with which (6) reads τ_uv ∝ exp{(θ_uv − λ'_uv − λ'_vu)/ρ_uv} and (4) reads τ_s ∝ exp{(θ_s + Σ_v λ'_vs)/c_s}: the
+// maximisers of the two terms of (7). Any log τ gives a legal λ', so D is a bound before convergence too.
 
 // With a split (counting.Numbers.Split) the terms of the edges are conjugates of concave
 // c_uv H(τ_uv) − Σ_s c_{s,uv} H(τ_s), where τ_s are the marginals of τ_uv itself. The
