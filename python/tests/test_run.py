@@ -37,6 +37,13 @@ def test_versions() -> None:
     assert subprocess.run([sys.executable, "-m", "blockbp", "version"], capture_output=True, text=True, check=True).stdout == said
 
 
+def test_options_are_of_the_command() -> None:
+    """Each further option that may be given is one of the command's, which had lost four of them unseen."""
+    for verb, options in _base.OPTIONS.items():
+        said = subprocess.run([blockbp.binary(), verb, "--help-all"], capture_output=True, text=True, check=True).stdout
+        assert [name for name in options if f"--{name.replace('_', '-')} " not in said] == []
+
+
 def test_another_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A binary of another version is an error that says what to do."""
     other = tmp_path / "other"

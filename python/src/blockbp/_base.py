@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 # Options of the command that mean something for data in memory, by verb. What a parameter
 # says is not among them.
 OPTIONS = {
-    "train": """blocks partition together step order pairs inner_sweeps inner_tol memory min_count no_edges edges standardise
-        tol rtol gap obj_tol max_iter max_passes report""".split(),
+    "train": """blocks partition together step order inner_sweeps inner_tol memory min_count no_edges edges scale standardise
+        loss epsilon tol rtol gap max_iter max_passes report""".split(),
     "predict": "counting max_sweeps tol cost memory".split(),
     "infer": "max_sweeps memory threads tol".split(),
-    "sample": "burn_in chains thin max_rhat min_ess memory".split(),
+    "sample": "burn_in chains thin memory".split(),
 }
 
 # Notes that ask for nothing where learning converged, and of predictions what fit or load has warned of.
