@@ -77,7 +77,7 @@ func (w Writer) Write(p []byte) (int, error) {
 func Word(word string) string {
 	special := func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != os.PathSeparator &&
-			!strings.ContainsRune("/._-+=:,@%", r)
+			!strings.ContainsRune("/._-+=:,@%^", r)
 	}
 	if word != "" && !strings.ContainsFunc(word, special) {
 		return word
