@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -15,7 +14,7 @@ import (
 // advise warns of what a model cannot learn from the data that were read: a direction that is not asked for, edges
 // where there are none, hidden labels, and states that no label has.
 func (l *loader) advise() {
-	l.decideDirection()
+	l.noteDirection()
 	// Sentences of one token and pictures of one pixel are what they are.
 	joined := slices.ContainsFunc(l.set.Instances, func(in *crf.Instance) bool { return in.Graph.NumEdges() > 0 })
 	if kind := l.set.Recipe.Kind; !joined && (kind == kindGraph || kind == kindNPZ) {
@@ -119,65 +118,54 @@ func evident(there, back, pairs int) bool {
 		balance*balance > (squareOfChance+2*math.Log(float64(pairs)))*edges
 }
 
-// decideDirection says where labels of the ends of symmetric edges are much more often one way round than the other,
-// and has them learned directed where no order of nodes can be why, which would say nothing of other networks. Pixels
-// are joined in an order that no file has, and weights of each node's own tell of its state and not of the direction.
-func (l *loader) decideDirection() {
+// noteDirection warns where labels of the ends of symmetric edges are much more often one way round than the other.
+// Pixels are joined in an order that no file has, and weights of each node's own tell what is of its state and not of
+// the direction.
+func (l *loader) noteDirection() {
 	s := &l.set.Schema
 	if l.set.Recipe.Kind == kindImages || l.set.Recipe.Untied || l.tied || l.o.Tied || l.manifest.Directed != nil {
 		return
 	}
-	several := slices.ContainsFunc(l.set.Instances, func(in *crf.Instance) bool { return len(in.Samples()) > 1 })
-	for b := range s.EdgeTypes {
+	for b, counts := range l.pairs() {
 		var pair [2]int32
-		most, t, ends, counts := 0, &s.EdgeTypes[b], l.ends(b), map[[2]int32]int{}
-		for _, n := range ends {
-			for e, u := range n.U {
-				if x, y := n.Labels[u], n.Labels[n.V[e]]; x != y && min(x, y) >= 0 {
-					counts[[2]int32{x, y}]++
-				}
-			}
-		}
+		most, t := 0, &s.EdgeTypes[b]
 		for _, x := range slices.SortedFunc(maps.Keys(counts), comparePairs) {
 			there, back := counts[x], counts[[2]int32{x[1], x[0]}]
 			if there-back > most && evident(there, back, len(counts)) {
 				pair, most = x, there-back
 			}
 		}
-		if most == 0 {
-			continue
-		}
-		there, names, how := counts[pair], s.NodeTypes[t.U].States, "are learned directed, as their ends tell labels"
-		advice := fmt.Sprintf("say \"directed\": false in %s if the order of ends means nothing", ManifestName)
-		if t.Symmetric = several || l.o.Schema != nil || !numeric.Told(ends, pair[0], pair[1]); t.Symmetric {
-			how, advice = "look directed", fmt.Sprintf("if the first end means something else than the second, and is not only "+
-				"the one that comes first in an order, as of rows or of a crawl, say \"directed\": true in %s, or use "+
-				"{directed}", ManifestName)
-		}
-		l.warn("edges of type %q %s: %s → %s %d times, the other way round %d; "+advice, t.Name, how, names[pair[0]],
-			names[pair[1]], there, there-most)
-		for i, in := range l.set.Instances {
-			spec := in.Spec()
-			if spec.Graph = cmp.Or(l.given[in.Graph], in.Graph); !t.Symmetric {
-				l.set.Instances[i], _ = crf.NewInstance(s, spec) // which is the one that it was, but for ends
-			}
+		if there, states := counts[pair], s.NodeTypes[t.U].States; most > 0 {
+			l.warn("edges of type %q look directed: %s → %s %d times, the other way round %d; if the first end means something "+
+				"else than the second, and is not only the one that comes first in an order, as of rows or of a crawl, say "+
+				"\"directed\": true in %s, or use {directed}", t.Name, states[pair[0]], states[pair[1]], there, there-most, ManifestName)
 		}
 	}
 }
 
-// ends are the labels of a symmetric type of edges, as the data name the ends. Samples share their order, so that the
-// first stands for all.
-func (l *loader) ends(b int) (all []numeric.Ends) {
+// pairs counts the pairs of different states that symmetric edges of each type lead from and to, as the data name
+// the ends. Samples share one order of ends, so that the first stands for all.
+func (l *loader) pairs() []map[[2]int32]int {
+	all := make([]map[[2]int32]int, len(l.set.Schema.EdgeTypes))
+	for b, t := range l.set.Schema.EdgeTypes {
+		if t.Symmetric {
+			all[b] = map[[2]int32]int{}
+		}
+	}
 	for _, in := range l.set.Instances {
-		u, v := cmp.Or(l.given[in.Graph], in.Graph).Ends()
+		u, v := in.Graph.Ends()
+		turned := l.turned[in.Graph]
 		for _, labels := range in.Samples()[:min(1, len(in.Samples()))] {
-			of := numeric.Ends{Labels: labels}
 			for e := range u {
-				if l.set.Schema.EdgeTypes[b].Symmetric && in.EdgeType(int32(e)) == b {
-					of.U, of.V = append(of.U, u[e]), append(of.V, v[e])
+				x, y := labels[u[e]], labels[v[e]]
+				if turned != nil && turned[e] {
+					x, y = y, x
+				}
+				counts := all[in.EdgeType(int32(e))]
+				if counts != nil && x != y && x != crf.Unobserved && y != crf.Unobserved {
+					counts[[2]int32{x, y}]++
 				}
 			}
-			all = append(all, of)
 		}
 	}
 	return all

@@ -165,35 +165,6 @@ func TestDirectionNote(t *testing.T) {
 	oracle.Equal(t, noted(Options{}), "", "with ends in any order")
 }
 
-// TestDirectionThatIsTold: edges of a ring of states, between nodes in any order, are learned directed with the ends of
-// the table, and a note says so, unless that is refused.
-func TestDirectionThatIsTold(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	nodes, edges, seen := "id,label\n", "source,target\n", map[[2]int]bool{}
-	labels := make([]int, 900)
-	for s := range labels {
-		labels[s] = rng.IntN(3)
-		nodes += fmt.Sprintf("%d,%d\n", s, labels[s])
-	}
-	for len(seen) < 2500 {
-		u, v := rng.IntN(900), rng.IntN(900)
-		if u != v && labels[v] == (labels[u]+rng.IntN(2))%3 && !seen[[2]int{v, u}] && !seen[[2]int{u, v}] {
-			seen[[2]int{u, v}] = true
-			edges += fmt.Sprintf("%d,%d\n", u, v)
-		}
-	}
-	for _, tied := range []bool{false, true} {
-		set := mustOpen(t, writeFiles(t, sheets(nodes, edges)), Options{Tied: tied})
-		said := strings.Contains(strings.Join(set.Warnings, ""), "are learned directed, as their ends tell labels: ")
-		if set.Schema.EdgeTypes[0].Symmetric != tied || said == tied {
-			t.Errorf("tied %v: symmetric %v, a note %v", tied, set.Schema.EdgeTypes[0].Symmetric, said)
-		}
-		for _, e := range set.Instances[0].Graph.Pairs() {
-			oracle.Equal(t, tied || seen[[2]int{int(e[0]), int(e[1])}], true, "edge %v is one of the table", e)
-		}
-	}
-}
-
 // TestDirectionOfSamples: samples of few edges are as little evidence as few edges are, and where
 // each node has weights of its own, that states are rarer at some is none.
 func TestDirectionOfSamples(t *testing.T) {

@@ -27,20 +27,20 @@ type loader struct {
 	manifestSum   string          // its SHA-256
 	described     map[string]bool // folders whose dataset.json was looked for
 	problems      []error
-	mistold       []error                       // what dataset.json says wrongly: no reason to stop
-	directed      bool                          // so says an array of the data
-	tied          bool                          // an array says that edges are not
-	edges, steps  int                           // of all networks, and those that lead from a row to the next
-	noted         bool                          // that edges are directed for that
-	hiddenBy      string                        // how labels are hidden; "": as those of the kind of data are
-	known, unread int                           // nodes whose labels are left unread: known ones, and all
-	numbers       []numbered                    // labels that are numbers
-	names         map[int][]int32               // those that are names of states, and are numbered, of node types
-	given         map[*graph.Graph]*graph.Graph // with the ends of edges as a table has them
+	mistold       []error                 // what dataset.json says wrongly: no reason to stop
+	directed      bool                    // so says an array of the data
+	tied          bool                    // an array says that edges are not
+	edges, steps  int                     // of all networks, and those that lead from a row to the next
+	noted         bool                    // that edges are directed for that
+	hiddenBy      string                  // how labels are hidden; "": as those of the kind of data are
+	known, unread int                     // nodes whose labels are left unread: known ones, and all
+	numbers       []numbered              // labels that are numbers
+	names         map[int][]int32         // those that are names of states, and are numbered, of node types
+	turned        map[*graph.Graph][]bool // [edge] its ends are the other way round in the table
 }
 
 func newLoader(ctx context.Context, o *Options) loader {
-	return loader{ctx: ctx, o: o, set: &Set{}, described: map[string]bool{}, given: map[*graph.Graph]*graph.Graph{}}
+	return loader{ctx: ctx, o: o, set: &Set{}, described: map[string]bool{}, turned: map[*graph.Graph][]bool{}}
 }
 
 // fail records problems; an error that is nil is none.

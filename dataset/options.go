@@ -75,8 +75,7 @@ type Options struct {
 
 	// Directed gives the states a, b of the ends of an edge other weights than b, a,
 	// whatever the data say. Without it, and without "directed" in the data, an edge that
-	// joins nodes of one type has no direction, unless all edges, and enough, lead from a row to the
-	// next, or their ends surely tell of labels, which no order of nodes explains.
+	// joins nodes of one type has no direction, unless all edges, and enough, lead from a row to the next.
 	Directed bool
 	Tied     bool // they do not, whatever the order of rows looks like
 

@@ -106,20 +106,13 @@ func (l *tableLoader) readEdges(g *tableGraph) {
 	t, e := g.edges, l.joinRows(g)
 	l.chain(e.u, e.v, g.row)
 	l.tied = l.tied || g.reversed > 0
-	e.sort()
+	turned := e.sort(l.edgesDirected())
 	t.Pick(e.rows)
 	g.edgeFeatures = l.featuresOf(t, l.rules.Edges, true)
-	given, _ := graph.FromEdges(len(g.names), slices.Clone(e.u), slices.Clone(e.v)) // which it keeps
-	directed := l.manifest.directed() || l.directed || l.o.Directed
-	if s := l.o.Schema; s != nil {
-		directed = len(s.EdgeTypes) == 0 || !s.EdgeTypes[0].Symmetric
-	}
-	for i := 0; i < len(e.u) && !directed; i++ { // the smaller end comes first
-		e.u[i], e.v[i] = min(e.u[i], e.v[i]), max(e.u[i], e.v[i])
-	}
 	var err error
-	g.topology, err = graph.FromEdges(len(g.names), e.u, e.v)
-	l.given[g.topology] = given
+	if g.topology, err = graph.FromEdges(len(g.names), e.u, e.v); turned != nil {
+		l.turned[g.topology] = turned
+	}
 	v := slices.IndexFunc(g.names, totals.MatchString)
 	if v >= 0 && !slices.Contains(slices.Concat(e.u, e.v), int32(v)) {
 		l.warn("%s:%d: no edge joins the node %q; if it sums up the other rows, leave it out", g.nodes.File,
@@ -196,10 +189,29 @@ func (g *tableGraph) end(line int, cells []string, role string) (node int32, kno
 	return 0, false
 }
 
-// sort brings edges into the order of their ends, the smaller number first.
-func (e *edgeRows) sort() {
+// sort brings edges into the order of their ends, the smaller number first. Where edges have no direction, the smaller
+// end comes first, and turned says which are the other way round in the table.
+func (e *edgeRows) sort(directed bool) (turned []bool) {
 	order := numbersTo(len(e.u)) // no two edges have the same ends
 	ends := func(a int32) int64 { return int64(min(e.u[a], e.v[a]))<<32 + int64(max(e.u[a], e.v[a])) }
 	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(ends(a), ends(b)) })
 	e.u, e.v, e.rows = formats.Take(e.u, order), formats.Take(e.v, order), formats.Take(e.rows, order)
+	if directed {
+		return nil
+	}
+	turned = make([]bool, len(e.u))
+	for i := range e.u {
+		if e.u[i] > e.v[i] {
+			e.u[i], e.v[i], turned[i] = e.v[i], e.u[i], true
+		}
+	}
+	return turned
+}
+
+// edgesDirected reports whether ends of the edges of tables mean something.
+func (l *loader) edgesDirected() bool {
+	if s := l.o.Schema; s != nil {
+		return len(s.EdgeTypes) == 0 || !s.EdgeTypes[0].Symmetric
+	}
+	return l.manifest.directed() || l.directed || l.o.Directed
 }
