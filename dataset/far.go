@@ -11,11 +11,10 @@ type top struct{ largest, next int32 }
 
 // see takes note of a number.
 func (t *top) see(x int32) {
-	switch {
-	case x > t.largest:
+	if x > t.largest {
 		t.next, t.largest = t.largest, x
-	case x > t.next && x < t.largest:
-		t.next = x
+	} else if x < t.largest {
+		t.next = max(t.next, x)
 	}
 }
 
