@@ -136,8 +136,11 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 			}
 			return nil
 		},
-		func() error { return checkCounting(ctx, p.Problem.Data, p.Problem.Counting) },
 		func() error { return p.physics(ctx) },
+		func() error { // pseudo-likelihood has no use for numbers, which all pairs of many sites take long to make
+			counted := map[bool][]*crf.Instance{false: p.Problem.Data}[p.Options.Method == learn.Pseudo]
+			return checkCounting(ctx, counted, p.Problem.Counting)
+		},
 		p.separate, p.choose, p.cut,
 		p.checkLabels,
 		func() (err error) {
