@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/synthetic"
 )
@@ -210,6 +213,26 @@ func TestResumeFromElsewhere(t *testing.T) {
 		"init": {filepath.Join(folder, "data", "truth.safetensors"), "flag"},
 	})
 	mustRun(t, "predict", "../data", "-m", "../run", "-o", "predicted", "--threads", "1")
+}
+
+// TestResumeAfterAChoice: a run whose options were chosen by folds of labels goes on with them, also with arrays, which
+// have no means over hops.
+func TestResumeAfterAChoice(t *testing.T) {
+	t.Parallel()
+	const nodes = 40
+	a := &dataset.Arrays{NodeFeatures: &dataset.Matrix{Columns: 1}, Labels: [][]int32{make([]int32, nodes)}}
+	for s := range int32(nodes) {
+		a.Edges = append(a.Edges, [2]int32{s, (s + 1) % nodes})
+		a.Labels[0][s] = s / 20
+		if s%3 == 0 {
+			a.Labels[0][s] = crf.Unobserved
+		}
+		a.NodeFeatures.Data = append(a.NodeFeatures.Data, float64(s/20)+math.Sin(float64(s)))
+	}
+	data, run := filepath.Join(t.TempDir(), "few.npz"), filepath.Join(t.TempDir(), "run")
+	oracle.OK(t, a.WriteFile(data))
+	mustRun(t, "train", data, "-o", run, noReport, "-q", "--max-iter", "1").says(t, "candidates were compared")
+	mustRun(t, "train", run, "--resume", "-q", "--max-iter", "100")
 }
 
 // TestResumeOtherMetric: the best value on the record is that of a metric, which a

@@ -440,9 +440,7 @@ func (p *Prepared) resolved(asked map[string]Option) map[string]Option {
 	}
 	p.resolveBlocks(options)
 	if p.choice != nil {
-		if p.Set.Recipe.Kind == "graph" {
-			put(options, "hops", p.Set.Recipe.Hops)
-		}
+		put(options, "hops", p.Set.Recipe.Hops)
 		for _, name := range []string{"hops", "prior", "edges"} {
 			if o, ok := options[name]; ok && o.Source == SourceDefault {
 				options[name] = Option{Value: o.Value, Source: sourceAuto + "by folds of labels"}
