@@ -306,7 +306,7 @@ func (inf *inference) addParts(v *visit) {
 			p.own = append(p.own, p.sums[i])
 		}
 	}
-	if inf.alone() {
+	if inf.oneUnit() {
 		inf.ranks.sumParts(p)
 	} else {
 		copy(p.total, p.own[0])
