@@ -27,9 +27,6 @@ import (
 //
 // What P leaves out, the coupling of neighbours and beliefs that differ from the
 // mean, is learned by limited-memory BFGS from one pair (s, y) per accepted step.
-//
-// In the first passes, where F bounds L, there is a step at each visit (incremental.go). Then descent on F takes over
-// (descent.go).
 type auto struct {
 	autoState
 	messages    *messages // of the run whose weights it moves; nil: it has not begun, or the run is over
@@ -121,6 +118,9 @@ func (a *auto) State() any {
 	}
 }
 
+// Step is called by iterate in the second of a run's states: initial check → visits → descent → check of a claim. It
+// steps at each visit and, once these lead no more or where F is no bound, begins descent: from then on descends is
+// true, and run makes whole passes. Visits may lead to a check, too, and where a claim fails what was at work goes on.
 func (a *auto) Step(theta, gradient []float64) float64 {
 	e := a.incremental
 	if e.visits == 0 {

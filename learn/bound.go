@@ -25,7 +25,6 @@ type guarantees struct {
 	monotone, convexNumbers, convex, bounded, certified, hidden, forests bool
 }
 
-// findGuarantees finds them.
 func findGuarantees(units []*unit, blocks int) (g guarantees) {
 	facts := func(holds func(f *counting.Facts) bool) bool {
 		return !slices.ContainsFunc(units, func(u *unit) bool { return !holds(&u.net.Counting.Facts) })

@@ -23,14 +23,15 @@ const (
 type checkProgress struct {
 	Active  bool
 	Purpose checkPurpose
-	Passes  int
+	Passes  int // whole ones
 	// Uniform: all weights are zero, so that the messages of a start are those of the weights, and no sweep is made.
 	Uniform bool
 	// AtHand: the values at hand are those of the weights, from the pass that accepted them, and no pass is made.
 	AtHand bool
 	// Decided: the last pass has decided what was asked.
 	Decided bool
-	// Certain: whatever messages still change does not change what the check has found.
+	// Certain: whatever messages still change does not change what the check has found. That may be that a claim is
+	// refuted: then learning goes on.
 	Certain bool
 	// Watched: claims.watched is the gradient of the pass before, at the same weights.
 	Watched bool

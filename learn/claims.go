@@ -146,8 +146,8 @@ func (k *claims) maxCheckPasses() int {
 	return maxCheckPasses
 }
 
-// whyNotConverged says what keeps the run, whose weights were checked, from being converged, with what would help. The
-// run claims convergence if and only if this is empty.
+// whyNotConverged says what keeps the run, whose weights were checked, from being converged, with what would help.
+// Where this is empty claimOrGoOn claims convergence; endRun, after a limit, claims nothing and only repeats it.
 func (k *claims) whyNotConverged() string {
 	c, p, pass := &k.progress.Check, &k.progress, &k.progress.Pass
 	scale := 1 + math.Abs(p.Objective)

@@ -9,22 +9,22 @@ import (
 )
 
 // descent is descent on the upper bound F of the objective, in weights and messages together
-// (docs/explanation/equations.md, section 8). Weights move after whole passes at the same weights, of a few sweeps
-// each, when F is known exactly for the messages at hand. The direction comes from the gradient of consistent beliefs,
-// which is that of F once messages have settled. Sweeps lower F; a step is accepted where F, after the sweeps at the
-// new weights, has fallen by a share of what the slope promised (Armijo 1966), or by its slope where rounding hides the
-// fall. From a step that is not accepted messages go back to those of the accepted weights, which are the origin of the
-// line. Where a pass is made there, its value of F is taken as it is. Where messages could not follow the last line,
-// as a step was refused or, with hidden labels, took more than a pass, sweeps come first: the next line begins when
-// what they gain in a pass is little beside what it promises. Where hidden labels leave no bound, F may rise by what it
-// may still change. Where F is a bound, the accepted point of the lowest F is kept for a run that a limit ends.
+// (docs/explanation/equations.md, section 8). Weights move after whole passes of a few sweeps each, when F is known
+// exactly for the messages at hand, along a line from the weights accepted last, its origin. The first line comes from
+// the start of the run: what visits have done is one step to be judged. The direction is found from the gradient of
+// consistent beliefs, which is that of F once messages have settled. The first of these rows that applies decides:
 //
-// Where F is convex and smooth in both, and a system is small enough to solve, steps are those
-// of Levenberg and Marquardt on weights and messages together (linear.Response): whole ones, with more
-// damping where F falls by too little of what was promised.
+//	where                             a step is accepted if                                               by
+//	steps are damped (dampsSteps)     F fell by a share, leastRatio, of what the model promised           acceptOrDamp
+//	F or its gradient is not finite   never                                                               acceptOrShrink
+//	F is no bound, as for bethe       F changes little, and rose by no more than it may still change by   trusts
+//	F is as before, but for rounding  its slope along the line is small, or is downhill still             falls
+//	F bounds the objective            F fell by a share, enoughFall, of what the slope promised (Armijo)  acceptOrShrink
 //
-// The line to the first point comes from the start of the run, whose objective the first
-// check has found: what the visits of single blocks have done is one step to be judged.
+// From a step that is refused messages go back to those of the origin, and the next one is shorter, or damped more. At
+// the origin a bound is taken as it is. Where messages could not follow the last line, as a step was refused or, with
+// hidden labels, took more than a pass, sweeps come first: the next line begins when what they gain in a pass is little
+// beside what it promises. Where F is a bound, the accepted point of the lowest F is kept for a run that a limit ends.
 type descent struct {
 	descentState
 	messages  *messages
@@ -105,7 +105,8 @@ func newDescent(run *messages, curvature *lbfgs.Curvature, dense *linear.Dense) 
 // mayLag reports that F, a bound, does not wait for messages to settle, and nothing solves for them.
 func (d *descent) mayLag() bool { return d.messages.holds.bounded && d.messages.copies() }
 
-// dampsSteps reports whether weights and messages make damped steps together.
+// dampsSteps reports whether weights and messages make the damped steps of Levenberg and Marquardt together, as they do
+// where F is convex and smooth in both, and a system is small enough to solve (linear.Response).
 func (d *descent) dampsSteps() bool { return d.messages.isSmall() && d.messages.response.Damps }
 
 // begin starts descent: theta are the first weights to be judged, against those of start, where F is value. Those to
@@ -235,8 +236,9 @@ func (d *descent) try(theta []float64) float64 {
 	return d.move(theta, 0)
 }
 
-// promise is by how much F is to fall in the step at hand, by the quadratic model that the step comes from; infinite
-// for one that is damped much. The smaller a part of a step is taken, the more may be left than its model says.
+// promise is by how much F should fall in the whole step, α = 1, to the minimum of the quadratic model that it comes
+// from: half of what the slope says. Where only a part α is tried, as the model held no further on the line before,
+// that is divided by α, to be careful: more may be left than such a model says. It is infinite for a step damped much.
 func (d *descent) promise() float64 {
 	if d.stepDamping > 1 && d.dampsSteps() {
 		return math.Inf(1)

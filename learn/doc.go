@@ -4,7 +4,7 @@
 // # The loop (the paper's Algorithm 2; docs/explanation/equations.md, section 6)
 //
 //	while θ has not converged:
-//	    select a block F_i = (V_i, E_i)
+//	    select a block F_i = (V_i, E_i), or several that share no edge (Settings.Together)
 //	    ground its potentials from θ
 //	    sweep over it until its messages, into it and out of it, have converged, or k times
 //	    replace its contribution to the gradient in place   (9)
@@ -14,30 +14,36 @@
 //	full         1        to convergence, or at most 300
 //	inner-dual   1        1
 //	bbpl         D        at most k, 2 unless Settings.InnerSweeps says otherwise; 300 is the paper's "to convergence"
+//	auto         1 or D   as bbpl. This is the default: Settings.Choose looks at sizes, and decides whether to cut
+//	exact, …     none     all that are Method.Local: L-BFGS, in local.go, without checks and messages that are kept
 //
 // The gradient g is a sum of contributions, one per block, of its nodes and the edges inside it, and of beliefs that
 // each cut edge keeps. Updating block i replaces its own, and those of its cut edges. So an iteration costs what its
 // block costs, whatever the size of the network, apart from the step, which goes over all weights.
 //
-// That is the loop of steps with a fixed rule (fixed and adagrad of ParseStep), and of the first passes of the
-// automatic one, where F bounds the objective. Then automatic steps descend on the upper bound F of the objective
-// (docs/explanation/equations.md, section 8): weights move after whole passes, in which every block is visited at the
-// same weights, and a step is accepted where F has fallen.
+// That is the loop of steps with a fixed rule (fixed and adagrad of ParseStep). It is also that of the first passes of
+// automatic steps, where F bounds the objective, but with θ ← θ̄ − P⁻¹ḡ as its last line (incremental.go). Then these
+// descend on the upper bound F of the objective (docs/explanation/equations.md, section 8): weights move after whole
+// passes, in which every block is visited at the same weights, and a step is accepted where F has fallen.
 //
 // # An iteration, function by function
 //
 // Numbers of equations, such as (8), are those of docs/explanation/equations.md, not of the paper.
 //
-//	run               fit.go        the loop; each turn of it is iterate, or visitInWholePass
-//	iterate           fit.go        Algorithm 2: schedule.pick selects a block, StepRule.Step (step.go) moves the weights
-//	visit             inference.go  deals the block, in all networks, to processes (ranks.go) and threads
-//	visitUnit         worker.go     grounds it, sweeps over it by internal/bp, and finds what it contributes
-//	takeResult        inference.go  replaces its contribution, and so changes the gradient (aggregate.go)
-//	visitInWholePass  pass.go       visits at held weights; after the last one endWholePass finds the gradient and F
-//	descend           pass.go       a step is accepted or refused, by acceptOrShrink (descent.go), and the next one taken
-//	startCheck        check.go      begins a check; decide (claims.go) says after each pass whether it has told enough
-//	claimOrGoOn       check.go      convergence is claimed, where whyNotConverged (claims.go) finds nothing missing
-//	startFinalCheck   check.go      a limit has ended the run: endRun says what its last weights are worth
+//	run               fit.go          the loop; each turn of it is iterate, or visitInWholePass
+//	iterate           fit.go          Algorithm 2: schedule.pick selects blocks, StepRule.Step (step.go) moves weights
+//	visit             inference.go    deals the block, in all networks, to processes (ranks.go) and threads
+//	visitUnit         worker.go       grounds it, sweeps over it by internal/bp, and finds what it contributes
+//	takeResult        inference.go    replaces its contribution, and adds what changes to the sum of its part
+//	addParts          inference.go    adds these sums to the totals, of which aggregate.estimate makes the gradient
+//	takeVisit         incremental.go  renews θ̄ and ḡ of the first automatic steps, which are auto.Step (auto.go)
+//	visitInWholePass  pass.go         visits at held weights; after the last one endWholePass finds the gradient and F
+//	descend           pass.go         accepts or refuses a step, by acceptOrShrink (descent.go), and takes the next one
+//	startCheck        check.go        begins a check; decide (claims.go) says after each pass whether it has told enough
+//	claimOrGoOn       check.go        convergence is claimed, where whyNotConverged (claims.go) finds nothing missing
+//	startFinalCheck   check.go        limits or small promises end the run: endRun says what its last weights are worth
+//	checkpoint        state.go        saves the state: eachOfPart (savedparts.go) goes through what visits change
+//	restore           state.go        reads it; goOn decides what a run does next that had ended
 //
 // A learner, its messages, its claims and its diagnosis embed one inference, which makes visits, and so its unitSet
 // (units, blocks) and trainingRun (problem, settings, model, progress). All other fields go by their names.
@@ -49,15 +55,17 @@
 //	block          F_i of the paper, with the same number in all units, which are visited together. cutInstance cuts.
 //	cut edge       joins two blocks, and keeps its belief of the last visit of either (unit.cutBeliefs).
 //	job            the visit of a block in some of the units, by one thread. divideUnits says in which (unitset.go).
-//	part           one of 64 shares of all jobs: one process does them, and they are summed before others (parts.go).
-//	               crf.Span.Part is something else: where the numbers of a type are in a contribution.
+//	part           one of 64 shares of all jobs: one process does them. A visit of one unit has a sum for each part, of
+//	               several units one sum in all (parts.go). crf.Span.Part is a place in a contribution instead.
 //	contribution   Σ M τ of a block at its last visit, with its terms of F and of Σ c H(τ) (contribution.go).
 //	sweep          sends the messages of all edges of a block, or of the network, once.
 //	visit          makes sweeps over a block, or several that share no edge, and renews what they contribute.
 //	pass           visits of every block. In a whole pass weights are held meanwhile. What options, results and events
-//	               count as passes are sweeps of the whole network, those of checks alike.
+//	               count as passes are sweeps of the whole network (progress.Sweeps), those of checks alike.
 //	check          whole passes that decide whether the run has converged, or what its last weights are worth.
 //	claim          that it has: claimOrGoOn makes it after a check, or where descend finds a proof, which needs none.
+//	state          all that a run needs to go on to the same bytes as if it had never stopped: weights, progress,
+//	               messages, contributions, StepRule.State. bp.State is messages and beliefs; x_s is a state of node s.
 //	promise        by how much a step should lower F. After three small ones in a row, where nothing else can be proved,
 //	               endRun claims a stationary point.
 //	residual       the largest change of a log-message or log-belief in a sweep. While it is above the constant lagging,
@@ -71,9 +79,4 @@
 //	split          of counting numbers, where some are negative: what it adds to F a visit of its own finds (splitVisit).
 //	origin         the weights that were accepted last. Those to be judged are origin − alpha·direction (descent.go).
 //	prox           holds beliefs near the last ones in sweeps that would overshoot (internal/bp/prox.go).
-//
-// # Baselines
-//
-// Objectives of methods that are Local, such as Exact and Pseudo, are minimised by L-BFGS, in local.go: there are no
-// blocks, no checks, and no messages that are kept.
 package learn

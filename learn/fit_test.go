@@ -94,8 +94,8 @@ func TestSameBits(t *testing.T) {
 	for kind, p := range problems(t) {
 		for name, s := range runs {
 			for i, step := range stepRules() {
-				// One counting for each rule, so that all combinations of two occur.
-				counting := []string{"convex", "trw", "bethe", "convex"}[i]
+				names := []string{"convex", "trw", "bethe"} // another one for each rule, in turn
+				counting := names[i%len(names)]
 				run := func(threads int) *Result {
 					s := s
 					s.Step, s.Threads, s.MaxPasses = must(ParseStep(step)), threads, 12

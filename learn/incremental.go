@@ -66,7 +66,7 @@ func (e *incremental) begin(theta []float64) {
 	copy(e.mean, theta)
 }
 
-// visit renews θ̄ and ḡ, given the weights of a visit and the gradient after it. Untied weights have elements of
+// takeVisit renews θ̄ and ḡ, given the weights of a visit and the gradient after it. Untied weights have elements of
 // their own, and so the weights that each was last visited with.
 func (e *incremental) takeVisit(theta, gradient []float64) {
 	layout, visit := &e.inference.model.Layout, e.inference.schedule.position

@@ -201,9 +201,8 @@ type unitError struct {
 func (e *unitError) Error() string { return e.err.Error() }
 func (e *unitError) Unwrap() error { return e.err }
 
-// visit grounds blocks in every unit, sweeps over them, and replaces their contribution to the gradient in place:
-//
-//	(9)  g ← g + Σ_{entries of F_i} M (τ_new − τ_old)
+// visit grounds blocks in every unit, sweeps over them, and replaces what they contribute in place, as in (9), but in
+// the totals, of which aggregate.estimate makes the gradient: Σ M τ ← Σ M τ + Σ_{entries of F_i} M (τ_new − τ_old).
 func (inf *inference) visit(v visit) (visitReport, error) {
 	report := visitReport{tally: nothingYet}
 	if v.kind != splitVisit {
@@ -261,8 +260,8 @@ func (inf *inference) visitJob(v *visit, workerIndex, i int) {
 	}
 }
 
-// takeResult adds the result of a job to the sum of its part, and puts what the block has inside in the place of what
-// it had there.
+// takeResult adds what the result of a job changes to the sum of its part, and puts what the block has inside in the
+// place of what it had there. The totals change in addParts; only those of untied weights do so at once.
 func (inf *inference) takeResult(report *visitReport, v *visit, job int, s *jobResult) {
 	block, lo, hi := inf.job(v.blocks, job)
 	units := inf.units[lo:hi]
@@ -306,7 +305,7 @@ func (inf *inference) addParts(v *visit) {
 			p.own = append(p.own, p.sums[i])
 		}
 	}
-	if inf.alone() {
+	if inf.oneUnit() {
 		inf.ranks.sumParts(p)
 	} else {
 		copy(p.total, p.own[0])

@@ -141,7 +141,7 @@ func (m *messages) reset() {
 	}
 }
 
-// made is how many makeRoom makes.
+// copiesKept is how many copies makeRoom makes.
 func (m *messages) copiesKept() int {
 	return oneIf(m.goesBack && m.copies()) + oneIf(m.gathers())
 }

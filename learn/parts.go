@@ -14,16 +14,15 @@ import (
 // mostParts bounds the parts, and with them the processes.
 const mostParts = instances.Parts
 
-// parts are the sums of a visit.
+// partSums are the sums of a visit, part by part.
 type partSums struct {
 	perVisit int         // parts that one visit has, at most
-	sums     [][]float64 // [most][stride], in the order of touched
+	sums     [][]float64 // [perVisit][stride], in the order of touched
 	touched  []int32     // parts with a sum in this visit, ascending
 	own      [][]float64 // sums of this process
 	total    []float64   // [stride]
 }
 
-// allocate makes room for the sums.
 func (p *partSums) allocate(stride int) {
 	p.total = make([]float64, stride)
 	for range p.perVisit {

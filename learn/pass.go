@@ -14,7 +14,7 @@ type passState struct {
 	Residual, Current float64
 	WorstAt           int
 	Infeasible        bool    // consistent beliefs of this pass take a forbidden state
-	Gap               float64 // between F and the value of consistent beliefs; NaN where neither is a bound
+	Gap               float64 // of F and the value of consistent beliefs; NaN: neither is a bound; +Inf: Infeasible
 	StartUpper        float64 // F when this pass began
 	Momentum          int     // passes since messages went back, or F rose at the same weights
 }
@@ -159,7 +159,7 @@ func (l *learner) descend(report *visitReport) (done bool, err error) {
 // is left: on 12 photographs 54 was promised where 200 were left. So they may promise promisedPart of Settings.Gap.
 const smallPromises, promisedPart = 3, 0.1
 
-// notePromise counts, where nothing bounds the objective from below, whole steps in a row that promise no more than may
+// notePromise counts, where nothing bounds the objective from below, steps in a row that promise no more than may
 // be left: three of them end a run, as to a quadratic model the point is as good as stationary. States that no label
 // tells apart are a saddle at first, near which steps promise little: there it says nothing.
 func (l *learner) notePromise(size float64) {

@@ -9,7 +9,7 @@ import (
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
-// gridEdges returns the edges of a rows × cols grid.
+// gridGraph returns a rows × cols grid.
 func gridGraph(t testing.TB, rows, cols int) *graph.Graph {
 	t.Helper()
 	var u, v []int32

@@ -39,7 +39,7 @@ func (r *ranks) owner(part int32) int { return int(part) * r.size / mostParts }
 // Owns reports whether this process does the jobs of a part.
 func (r *ranks) Owns(part int32) bool { return r.owner(part) == r.me }
 
-// parts returns the range of parts that this process does: from ≤ part < to.
+// ownParts returns the range of parts that this process does: from ≤ part < to.
 func (r *ranks) ownParts() (from, to int) {
 	first := func(process int) int { return (process*mostParts + r.size - 1) / r.size }
 	return first(r.me), first(r.me + 1)
@@ -52,9 +52,9 @@ func (r *ranks) whose(v *visit, job int) int {
 }
 
 // has reports whether this process has the contributions of the jobs of a part.
-func (r *ranks) has(part int32) bool { return !r.inf.alone() || r.Owns(part) }
+func (r *ranks) has(part int32) bool { return !r.inf.oneUnit() || r.Owns(part) }
 
-// visits returns a function that reports whether a node of the i-th unit is in a block that is visited here.
+// visitedHere returns a function that reports whether a node of the i-th unit is in a block that is visited here.
 func (r *ranks) visitedHere(i int) func(node int32) bool {
 	of, inf := r.inf.units[i].partition.Of, r.inf
 	return func(node int32) bool { return r.Owns(inf.parts[int(of[node])*len(inf.units)+i]) }
@@ -84,7 +84,7 @@ func (r *ranks) jobs(v *visit, n int) []int32 {
 	return r.mine
 }
 
-// visit does n jobs of v, from v.firstJob on, in all processes, and returns their results, good until the next call,
+// doJobs does n jobs of v, from v.firstJob on, in all processes, and returns their results, good until the next call,
 // and how they went. Where the tally says that v.until has ended the visit, some have contributed nothing.
 func (r *ranks) doJobs(v visit, n int) (results []jobResult, t tally) {
 	inf := r.inf
@@ -167,10 +167,10 @@ func (r *ranks) tellResults(v *visit, results []jobResult) {
 	r.Tell(func(do func(owner int, x []float64)) {
 		for i := range results {
 			s, owner := &results[i], r.whose(v, v.firstJob+i)
-			if !r.inf.alone() {
+			if !r.inf.oneUnit() {
 				do(owner, s.cut)
 			}
-			if v.kind.contributes() && !r.inf.alone() {
+			if v.kind.contributes() && !r.inf.oneUnit() {
 				do(owner, s.inside)
 			}
 			if v.kind.contributes() {

@@ -125,7 +125,7 @@ type Event struct {
 	// samples, √(2N (L − L*)/weights), L − L* being what the last step promised. It may be ten times too small, as few
 	// curvatures are known. Of methods without blocks, +Inf before it is known; 0 of others.
 	OfErrors float64
-	Sweeps   int     // over this block, the largest number over instances; of a check, its passes
+	Sweeps   int     // over this block, the largest number over instances; of a check, its whole passes
 	Residual float64 // of the last of them, the largest; of a check, as in Result
 	// Theta are the weights after the step; read-only and only during the call.
 	Theta []float64

@@ -53,7 +53,7 @@ func (s *savedParts) eachOfPart(part int32, do func([]float64)) {
 				do(u.cutBeliefs[at:][:n])
 			}
 		}
-		if s.inf.alone() {
+		if s.inf.oneUnit() {
 			do(s.inf.contribution[x*s.inf.shape.stride:][:s.inf.shape.stride])
 		}
 	}

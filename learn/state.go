@@ -110,7 +110,7 @@ func (l *learner) arrays() (all []runstate.Array) {
 	add(l.sums.total, "total")
 	add(l.sums.moments, "moments")
 	add(l.claims.watched, "watched")
-	if !l.alone() {
+	if !l.oneUnit() {
 		add(l.contribution, "contribution")
 	}
 	for i, u := range l.units {

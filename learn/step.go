@@ -19,9 +19,9 @@ type StepRule interface {
 	// Step changes theta, given g = ∇L, of the objective (8), partly stale, and returns the size of the step: 0 says that
 	// weights stayed, so that messages which circle are damped more. It must not keep or change gradient.
 	Step(theta, gradient []float64) float64
-	// State returns a pointer to a struct that is a part of the rule, not a copy, since a resumed run reads into it. The
-	// run must find every field as it was: int, float64, bool and string, []float64 of a length that is fixed after
-	// Start, and arrays of these, structs and pointers to structs. nil: there is nothing to keep.
+	// State returns a pointer to a struct that is a part of the rule, not a copy, since a resumed run reads into it. All
+	// fields are saved. They are of the types int, float64, bool and string, []float64 of a length that Start has fixed,
+	// and arrays of these, structs and pointers to structs. nil: there is nothing to keep.
 	State() any
 	// Guarded reports that the rule takes bad steps back by itself, so that a larger
 	// objective on the way proves no divergence.

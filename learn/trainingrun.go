@@ -22,10 +22,10 @@ type trainingRun struct {
 // progress is where a run stands: with the weights, messages and contributions, all that a resumed run needs.
 type progress struct {
 	Iterations   int
-	Sweeps       float64 // messages of all edges, once; with a local objective, evaluations of it
-	CheckSweeps  float64
+	Sweeps       float64 // what results, events and MaxPasses call passes; with a local objective, evaluations of it
+	CheckSweeps  float64 // those of them that checks made
 	Gradients    float64
-	Seconds      float64 // before the last start
+	Seconds      float64 // the run has taken so far, before it was resumed, too
 	CheckSeconds float64
 
 	FirstNorm      float64 // ‖∇L‖₂ at the start
@@ -235,7 +235,6 @@ func (s *Settings) enoughPromised(p *progress) float64 {
 	return s.enough(p)
 }
 
-// enoughText says how much that is.
 func (s *Settings) enoughText(p *progress) string {
 	if s.gapAlone {
 		return fmt.Sprintf("%.3g", s.enough(p))
@@ -249,7 +248,6 @@ func (c *trainingRun) proves(suboptimality float64) bool {
 	return enough > 0 && suboptimality <= enough
 }
 
-// proof says so.
 func (c *trainingRun) proof(suboptimality float64) string {
 	return fmt.Sprintf("suboptimality %.3g ≤ %s", suboptimality, c.settings.enoughText(&c.progress))
 }

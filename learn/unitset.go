@@ -88,18 +88,18 @@ func (j *unitSet) atATime(blocks []int) int {
 	return (len(blocks) + times - 1) / times * j.perBlock()
 }
 
-// alone reports whether there is one unit: each process then keeps the contributions of its own blocks.
-func (j *unitSet) alone() bool { return len(j.units) == 1 }
+// oneUnit reports whether there is one unit: each process then keeps the contributions of its own blocks.
+func (j *unitSet) oneUnit() bool { return len(j.units) == 1 }
 
 // partOf returns the part in whose sum a block is.
 func (j *unitSet) partOf(block int) int32 {
-	if j.alone() {
+	if j.oneUnit() {
 		return j.parts[block]
 	}
 	return 0
 }
 
-// jobAt returns a unit and a block, by their place in j.part.
+// jobAt returns a unit and a block, by their place in j.parts.
 func (j *unitSet) jobAt(at int) (u *unit, block int) {
 	return j.units[at%len(j.units)], at / len(j.units)
 }
@@ -190,7 +190,7 @@ func (j *unitSet) blockSets(most int) (all []blockSet) {
 // read best. Of several each has as much to do in every chunk: they take from all parts in turn.
 func (j *unitSet) inOrder(sets []blockSet, processes int) {
 	for _, blocks := range sets {
-		if !j.alone() {
+		if !j.oneUnit() {
 			continue
 		}
 		slices.Sort(blocks)

@@ -78,7 +78,6 @@ type tally struct {
 
 var nothingYet = tally{converged: true, failed: -1}
 
-// add adds job i.
 func (t *tally) add(i int, s *jobResult) {
 	o := &s.outcome
 	job := tally{o.Sweeps, o.Work, o.Residual, o.FirstResidual, o.Converged, s.infeasible, -1, false}
