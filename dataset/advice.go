@@ -138,7 +138,8 @@ func (l *loader) noteDirection() {
 		if there, states := counts[pair], s.NodeTypes[t.U].States; most > 0 {
 			l.warn("edges of type %q look directed: %s → %s %d times, the other way round %d; if the first end means something "+
 				"else than the second, and is not only the one that comes first in an order, as of rows or of a crawl, say "+
-				"\"directed\": true in %s, or use {directed}", t.Name, states[pair[0]], states[pair[1]], there, there-most, ManifestName)
+				"\"directed\": true in %s, or use {directed}", t.Name, states[pair[0]], states[pair[1]], there, there-most,
+				ManifestName)
 		}
 	}
 }
