@@ -50,9 +50,12 @@ type Source struct {
 	Bytes  int64  `json:"bytes"`
 }
 
-// source reads a whole text, which then is among the sources; nil: it cannot be read.
-func (l *loader) source(path, wanted string) []byte {
-	data, err := fileio.ReadIf(path, wanted, math.MaxInt64, func(size int64) error {
+// What is read whole may have any size within what is allowed of memory, but lists and descriptions of data.
+const anySize, smallText = math.MaxInt64, fileio.Text
+
+// source reads a whole text of so many bytes at most, which then is among the sources; nil: it cannot be read.
+func (l *loader) source(path, wanted string, most int64) []byte {
+	data, err := fileio.ReadIf(path, wanted, most, func(size int64) error {
 		return memory.Check("the file "+path, float64(size), l.o.Memory)
 	})
 	if err != nil {

@@ -100,6 +100,7 @@ func TestFormats(t *testing.T) {
 		{"a.xml", "<?xml version=\"1.0\"?>\n<BIF VERSION=\"0.3\">\n", "a file of Hugin, GeNIe or XMLBIF"},
 		{"x.npz", archiveOf(t, "edges", "node_features", "node_labels", "train_masks"), "a graph with masks"},
 		{"a.fg", "0\n", "a factor graph of libDAI"},
+		{"quotes.txt", "\" \" O O\nGood JJ B-NP O\nsaid VBD B-VP O\n\nBob NNP B-NP B-PER\n", "tagged text"},
 		{"chunks.txt", "Ann NNP B-NP\nsees VBZ B-VP\nBob NNP B-NP\n", "tagged text"},
 		{"table.txt", "id,label\nann,A\nbob,B\n", ""},
 		{"nodes.txt", "\"id\" \"x\" \"label\"\n\"1\" \"ann\" 1 \"A\"\n", "a table whose cells blanks separate"},

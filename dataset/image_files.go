@@ -132,7 +132,7 @@ func (l *imageLoader) chosen(folder string) (pictures []string) {
 			"pictures (%s)", strings.Join(formats.PictureSuffixes, ", "))
 	} else if l.o.List != "" {
 		p.File = formats.ListPath(folder, l.o.List)
-		data := l.source(p.File, "a list with one name per line")
+		data := l.source(p.File, "a list with one name per line", smallText)
 		if data == nil {
 			return nil
 		}

@@ -153,7 +153,7 @@ func (l *imageLoader) namedColours(counts labelCounts) map[int32]string {
 		return nil
 	}
 	names := map[int32]string{}
-	for line := range strings.Lines(string(l.source(path, "names of colours"))) {
+	for line := range strings.Lines(string(l.source(path, "names of colours", smallText))) {
 		c, words := [3]uint8{}, strings.Fields(line)
 		if n, _ := fmt.Sscan(line, &c[0], &c[1], &c[2]); n == len(c) && len(words) > n {
 			name := strings.Join(words[n:], " ")

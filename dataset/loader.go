@@ -103,7 +103,7 @@ func (l *loader) readManifest(folder string, plain bool) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return
 	}
-	data := l.source(path, "a description of data in JSON")
+	data := l.source(path, "a description of data in JSON", smallText)
 	if data == nil {
 		return
 	}

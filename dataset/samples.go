@@ -38,7 +38,7 @@ func (o *Options) readsSamples() bool { return o.Untied || o.Recipe != nil && o.
 // openSamples reads a file of samples, and the table of their edges, if there is one.
 func (l *npzLoader) openSamples(r *opened, path string) []*npzInstance {
 	p := &sampleReader{Problems: option.Problems{File: path}, opened: r, edges: l.pairs}
-	data, edges := r.source(path, "samples"), []int32(nil)
+	data, edges := r.source(path, "samples", anySize), []int32(nil)
 	switch p.List = r.problems; {
 	case len(p.List) > 0:
 	case formats.Look(path).IsAlignment():
@@ -129,7 +129,7 @@ func (p *sampleReader) lattice(asked string) (edges []int32) {
 // namedPairs are the edges that a table names, by names of columns or by numbers from 0, as in tables of a graph.
 func (p *sampleReader) namedPairs() (edges []int32) {
 	l := &tableLoader{loader: p.loader, rules: &sheetRecipe{}}
-	data := l.source(p.edges, "a table of edges")
+	data := l.source(p.edges, "a table of edges", anySize)
 	if p.List = l.problems; len(p.List) > 0 {
 		return nil
 	}

@@ -63,7 +63,7 @@ func loadTables(ctx context.Context, paths []string, o *Options) (*Set, []error)
 	}
 	for _, pair := range pairs {
 		l.readManifest(filepath.Dir(pair.Nodes), true)
-		nodes, edges := l.source(pair.Nodes, "a table"), l.source(pair.Edges, "a table")
+		nodes, edges := l.source(pair.Nodes, "a table", anySize), l.source(pair.Edges, "a table", anySize)
 		l.run(func() { l.open(pair, nodes, edges) })
 	}
 	l.run(l.chooseColumns, l.readGraphs, l.observeSplit, l.chooseSchema)

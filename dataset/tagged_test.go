@@ -171,9 +171,12 @@ func TestTextHeader(t *testing.T) {
 	for text, want := range map[string]string{
 		"word\ttag\nAnn\tB-PER\nLee\tI-PER\n": "B-PER I-PER", "Token POS NER_tag\n\nAnn N B-PER\nsees V O\n": "B-PER O",
 		"word NN\nAnn NNP\n": "NN NNP", "Ann NNP\nword tag\n": "NNP tag",
+		"Text\tPOS\nwas\tNEG\nfine\tPOS\n": "NEG POS",
 	} {
 		set := mustOpen(t, writeFiles(t, map[string]string{"a.conll": text}), Options{})
 		oracle.Equal(t, strings.Join(set.Schema.NodeTypes[0].States, " "), want, "states of %q", text)
+		told := strings.Contains(strings.Join(set.Warnings, ""), "names the columns")
+		oracle.Equal(t, told, strings.HasPrefix(want, "B-PER"), "%q has a note", text)
 	}
 	model := modelOf(mustOpen(t, writeFiles(t, map[string]string{"a.conll": "Ann N\nsees V\n"}), Options{}))
 	set, b := mustOpen(t, writeFiles(t, map[string]string{"a.conll": "word\ttag\nAnn\tV\n"}), model), strings.Builder{}

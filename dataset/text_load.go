@@ -84,7 +84,7 @@ func loadText(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 		labels: labelTexts{tokens: true}}
 	for _, path := range l.expand(paths) {
 		l.readManifest(filepath.Dir(path), true)
-		data := l.source(path, "tagged text")
+		data := l.source(path, "tagged text", anySize)
 		if data == nil {
 			continue
 		}
@@ -97,7 +97,9 @@ func loadText(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 			l.noTokens(path)
 			continue
 		}
-		l.files = append(l.files, f)
+		if l.files = append(l.files, f); f.Header != "" {
+			l.warn("%s:1: %q names the columns, and is no token", path, f.Header)
+		}
 	}
 	if l.manifest.NodeFeatures != nil {
 		l.failAt(l.manifestPath, "node_features", "remove it", "the attributes of tokens are their own names")

@@ -298,10 +298,13 @@ func mostly(line string) func(p *Peek) bool {
 	}
 }
 
+var quotedNames = regexp.MustCompile(`^"[^"]*"([ \t]+"[^"]*")+$`)
+
 // isRTable knows what R's write.table leaves: names in quotes above more cells than edges have, or one more than names.
 func (p *Peek) isRTable() bool {
-	names := len(strings.Fields(p.header()))
-	return p.plain() && p.header()[0] == '"' && len(p.fields) > 1 && (names > 3 || len(p.fields[1]) == names+1)
+	names := strings.Count(p.header(), `"`) / 2
+	return p.plain() && quotedNames.MatchString(p.header()) && len(p.fields) > 1 &&
+		(names > 3 || len(p.fields[1]) == names+1)
 }
 
 func (p *Peek) isHugin() bool {

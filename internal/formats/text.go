@@ -29,9 +29,10 @@ const (
 type Text struct {
 	Path   string
 	Text   string
-	tabs   bool // they separate fields; else blanks do
-	heads  bool // sentences begin with comments
-	CoNLLU bool // it is CoNLL-U, and read as such
+	Header string // the first line, if it names columns, and is left out
+	tabs   bool   // they separate fields; else blanks do
+	heads  bool   // sentences begin with comments
+	CoNLLU bool   // it is CoNLL-U, and read as such
 
 	Attributes bool        // it is read as these
 	Ends       int         // sentences
@@ -65,6 +66,10 @@ func ReadText(path string, data []byte) (*Text, error) {
 	}
 	f.tabs = tabbed > 0 // of one head # may be a word
 	f.heads = !f.tabs && strings.HasPrefix(text, commentMark) && strings.Contains(text, "\n\n"+commentMark)
+	header, rest, _ := strings.Cut(text, "\n")
+	if names := columnNames.FindStringSubmatch(header); names != nil && !strings.Contains(rest, names[2]+"\n") {
+		f.Header = header
+	}
 	longer := false
 	f.Sentences(func(s *Sentence) {
 		if f.Ends++; f.Ends == 1 {
@@ -101,7 +106,7 @@ const documentMark = "-DOCSTART-"
 // commentMark begins a comment.
 const commentMark = "# "
 
-// columnNames is a line that names columns of words and labels, as tables have it.
+// columnNames is a line that names columns of words and labels, as tables have it, the last of which is no label below.
 var columnNames = regexp.MustCompile(`(?i)^"?(words?|tokens?|form|text)\b.*[\t ]"?(\w*tags?|\w*labels?|ner|u?pos)"?$`)
 
 // isComment reports whether a line is a comment: in a text that is separated by tabs one without any, and in one that
@@ -133,7 +138,7 @@ func (f *Text) Sentences(use func(s *Sentence)) {
 		switch {
 		case strings.Trim(text, Blanks) == "", strings.HasPrefix(text, documentMark):
 			end()
-		case f.isComment(text, len(s.Lines) > 0), line == 1 && columnNames.MatchString(text):
+		case f.isComment(text, len(s.Lines) > 0), line == 1 && f.Header != "":
 		case f.CoNLLU && len(fields) == columnsOfCoNLLU && !isIndex(fields[0]): // words that are written as one, or left out
 		default:
 			s.Lines, s.Tokens = append(s.Lines, line), append(s.Tokens, fields)
