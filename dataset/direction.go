@@ -24,13 +24,10 @@ func (l *loader) chain(u, v, row []int32) {
 	}
 }
 
-// perPair is how many edges a pair of states needs for the order of chains to be learned unasked: with
-// fewer, weights that could have been one cost more than they tell.
-const perPair = 4
-
-// leadsOn reports whether every edge leads from a row to the next, so that chains say what comes after
-// what, of enough edges to learn it from.
+// leadsOn reports whether every edge leads from a row to the next, so that chains say what comes after what, of enough
+// edges to learn it from: with fewer for a pair of states, weights that could have been one cost more than they tell.
 func (l *loader) leadsOn(states int) bool {
+	const perPair = 4
 	return l.steps == l.edges && l.edges >= perPair*states*states && !l.tied && !l.o.Tied && !l.set.Recipe.Untied
 }
 

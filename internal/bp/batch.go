@@ -151,20 +151,16 @@ func (w *Workspace) recompute(net *Net, st *State, list links, lo, hi int32) err
 			return nil
 		}
 	}
+	unsafe := func(log float64) bool { return !(log >= leastLog && log <= math.MaxFloat64) }
 	for i, d := range directed {
 		message := out[:net.Card[net.Graph.Target(d)]]
-		if (weights == 0 || !safeLogs(message)) && !w.incoming(message, net, st, d, edge[i]) {
+		if (weights == 0 || slices.ContainsFunc(message, unsafe)) && !w.incoming(message, net, st, d, edge[i]) {
 			return &NumericalError{-1, d >> 1, "no joint state of its ends is possible: forbidden states contradict each " +
 				"other, so the partition function is zero"}
 		}
 		out = out[len(message):]
 	}
 	return nil
-}
-
-// safeLogs reports whether logarithms are those of sums to be trusted.
-func safeLogs(x []float64) bool {
-	return !slices.ContainsFunc(x, func(l float64) bool { return !(l >= leastLog && l <= math.MaxFloat64) })
 }
 
 // sizes returns how many states the ends of the messages lo ≤ i < hi of a list have, those of the listed nodes, and how
