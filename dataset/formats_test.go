@@ -139,7 +139,7 @@ func TestAdviceRuns(t *testing.T) {
 		{"sjis.conll", "\x93\x8c\x8b\x9e N\n\x82\xc9 P\n", "sjis.utf8.conll", [][]string{{"東京", "に"}}, []string{"N", "P"}},
 		{"kana.conll", "\x83J\x83\x81 N\n\x82\xc9 P\n", "kana.utf8.conll", [][]string{{"カメ", "に"}}, []string{"N", "P"}},
 		{"dos.conll", "r\x82sum\x82 N\nnoir A\n", "dos.utf8.conll", [][]string{{"résumé", "noir"}}, []string{"A", "N"}},
-		{"win.conll", "\x84gr\xfcn\x93 A\nnoir\x85 B\n", "win.utf8.conll", [][]string{{"„grün“", "noir…"}}, []string{"A", "B"}},
+		{"win.conll", "\x84gr\xfcn\x93 A\nja\x85 B\n", "win.utf8.conll", [][]string{{"„grün“", "ja…"}}, []string{"A", "B"}},
 		{"euc.conll", "\xc5\xec\xb5\xfe N\n\xa4\xcb P\n", "euc.utf8.conll", [][]string{{"東京", "に"}}, []string{"N", "P"}},
 		{"gb.conll", "\xb6\xab\xbe\xa9 N\n\xc8\xa5 V\n", "gb.utf8.conll", [][]string{{"东京", "去"}}, []string{"N", "V"}},
 		{"ru.conll", "\xcc\xee\xf1\xea\xe2\xe0 N\n\xc2\xee\xeb P\n\xf1\xe0\xec P\n", "ru.utf8.conll",
