@@ -80,6 +80,7 @@ func TestFormats(t *testing.T) {
 		{"x.npz", archiveOf(t, "adj_data", "adj_indices", "adj_indptr", "adj_shape", "labels"), "a graph of sparse matrices"},
 		{"x.npz", archiveOf(t, "labels", "beliefs", "states"), "a file of predictions"},
 		{"x.npz", archiveOf(t, "theta"), "a network"},
+		{"x.npz", archiveOf(t, "edges", "labels", "samples"), "a file of arrays"},
 		{"x.npz", archiveOf(t, "labels"), "a file of arrays"},
 		{"x.npz", archiveOf(t, "X", "y"), "a file of arrays of other names"},
 		{"x.npz", archiveOf(t, "points", "labels"), "a file of arrays of other names"},
@@ -139,6 +140,7 @@ func TestAdviceRuns(t *testing.T) {
 		{"sjis.conll", "\x93\x8c\x8b\x9e N\n\x82\xc9 P\n", "sjis.utf8.conll", [][]string{{"東京", "に"}}, []string{"N", "P"}},
 		{"kana.conll", "\x83J\x83\x81 N\n\x82\xc9 P\n", "kana.utf8.conll", [][]string{{"カメ", "に"}}, []string{"N", "P"}},
 		{"dos.conll", "r\x82sum\x82 N\nnoir A\n", "dos.utf8.conll", [][]string{{"résumé", "noir"}}, []string{"A", "N"}},
+		{"win.conll", "\x84gr\xfcn\x93 A\nja\x85 B\n", "win.utf8.conll", [][]string{{"„grün“", "ja…"}}, []string{"A", "B"}},
 		{"euc.conll", "\xc5\xec\xb5\xfe N\n\xa4\xcb P\n", "euc.utf8.conll", [][]string{{"東京", "に"}}, []string{"N", "P"}},
 		{"gb.conll", "\xb6\xab\xbe\xa9 N\n\xc8\xa5 V\n", "gb.utf8.conll", [][]string{{"东京", "去"}}, []string{"N", "V"}},
 		{"ru.conll", "\xcc\xee\xf1\xea\xe2\xe0 N\n\xc2\xee\xeb P\n\xf1\xe0\xec P\n", "ru.utf8.conll",
@@ -193,6 +195,9 @@ func TestAdviceOfTables(t *testing.T) {
 		{"t.csv", "who;x;label\np;1,5;A\np;2;B\nq;.5;A\nq;1;B\n", "t.nodes.csv", "t.edges.csv", "who=p who=q x bias"},
 		{"t.tsv", "\twho\tlabel\n7\tp\tA\n8\tp\tB\n9\tq\tA\n10\tq\tA\n", "t.nodes.csv", "t.edges.csv", "who=p who=q bias"},
 		{"e.csv", "from;to;w;kind\na;b;1,5;x\nb;a;2;y\nb;c;;x\n", "n.csv", "e.merged.csv", "w kind_x kind_y constant"},
+		{"e.csv", "x'; touch n.csv; echo ',y,w\na,b,1\nb,a,2\nb,c,1\n", "n.csv", "e.merged.csv", "w constant"},
+		{"u 'v.csv", "user's source, to,w\na,b,1\nb,a,2\nb,c,1\n", "n.csv", "u 'v.merged.csv", "w constant"},
+		{"m.csv", ";a;b;c\na;0;1,5;0\nb;1,5;0;1\nc;0;1;0\n", "n.csv", "edges.csv", "weight constant"},
 		{"e.txt", "\"from\" \"to\"\n\"1\" \"a\" \"b\"\n\"2\" \"b\" \"c\"\n", "n.csv", "e.csv", "constant"},
 	} {
 		folder := writeFiles(t, map[string]string{c.name: c.text, "n.csv": nodes})
@@ -201,7 +206,7 @@ func TestAdviceOfTables(t *testing.T) {
 			paths = []string{filepath.Join(folder, "n.csv"), paths[0]}
 		}
 		_, err := Open(t.Context(), paths, Options{})
-		line := regexp.MustCompile(`python3 -c '[^']*' [^ ;]*`).FindString(fmt.Sprint(err))
+		line := regexp.MustCompile(`python3 -c '[^']*' [^;]*`).FindString(fmt.Sprint(err))
 		run := exec.Command("sh", "-c", line)
 		run.Dir = folder
 		if out, err := run.CombinedOutput(); err != nil || line == "" {

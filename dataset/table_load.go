@@ -97,7 +97,7 @@ func (l *tableLoader) open(pair formats.TablePair, nodes, edges []byte) {
 	g := &tableGraph{name: pair.Name}
 	l.graphs = append(l.graphs, g)
 	plain := !pair.Loose && formats.IsPlain(pair.Nodes, nodes)
-	if g.edges = formats.ReadTable(pair.Edges, edges, plain); plain {
+	if g.edges = formats.ReadTable(pair.Edges, edges, plain, pair.Nodes); plain {
 		g.nodes, l.hiddenBy = formats.ReadPlain(pair.Nodes, nodes), hiddenNumber
 	} else {
 		g.nodes = formats.ReadTable(pair.Nodes, nodes, false)

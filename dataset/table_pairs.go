@@ -6,7 +6,6 @@ import (
 
 	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/option"
-	"github.com/blockbp/blockbp/internal/printable"
 )
 
 // findPairs finds the tables behind paths: pairs of tables by name, prefixes of them, folders of them, or two tables by
@@ -47,10 +46,11 @@ func (l *tableLoader) refuseAlone(path string) {
 	p, what := formats.Look(path), "one table"
 	remedy := p.Advise("one table alone")
 	if p.Best().What == formats.EdgeList {
-		what, remedy = formats.EdgeList, "write nodes.csv, id,label and features of nodes, and name both: nodes.csv "+path
+		what, remedy = formats.EdgeList, "write nodes.csv, id,label and features of nodes, and name both: nodes.csv "+
+			formats.Word(path)
 	} else if p.IsNumbers() {
 		what, remedy = "a table of numbers", "name both, or of samples, {model!blockbp train --model ising} "+
-			printable.Word(path)
+			formats.Word(path)
 	}
 	l.failAt(path, "", remedy, "it is "+what+", and a table of nodes and one of edges are wanted")
 }

@@ -148,10 +148,10 @@ func (l *tableLoader) joinRows(g *tableGraph) *edgeRows {
 			if before := e.rows[first]; slices.ContainsFunc(l.rules.Edges, func(c column) bool {
 				return cells[t.Column(c.Name)] != t.Rows[before][t.Column(c.Name)]
 			}) {
-				remedy := "as the first of these rows"
-				if len(t.List) == 0 {
-					remedy = strings.ReplaceAll(formats.Look(t.File).Advise("rows that join the same nodes"), "ENDS",
-						fmt.Sprintf("%q, %q", t.Header[t.Roles[formats.RoleSource]], t.Header[t.Roles[formats.RoleTarget]]))
+				remedy := "a network has one edge for two nodes: give both rows the same features, or keep one"
+				if len(t.List) == 0 && !t.Bare {
+					remedy = formats.Look(t.File).Advise("rows that join the same nodes",
+						fmt.Sprint(t.Roles[formats.RoleSource]), fmt.Sprint(t.Roles[formats.RoleTarget]))
 				}
 				t.Add(line, "", remedy, "it joins the nodes of line %d again, with other features", t.Lines[before])
 			}

@@ -13,8 +13,7 @@ import (
 	"github.com/blockbp/blockbp/internal/option"
 )
 
-// KindOf finds out what the paths are, or checks that they are what they are said to be. samples says that tables are
-// of samples.
+// KindOf finds out what the paths are, or checks that they are what they are said to be; samples: tables are such.
 func KindOf(paths []string, wanted string, samples bool) (kind string, list []error) {
 	if wanted != "" && !slices.Contains(Kinds, wanted) {
 		return "", []error{option.Wrong("Kind", "it is %q; %s", wanted, option.DidYouMean(wanted, Kinds))}

@@ -1,8 +1,7 @@
 // Package formats reads what people keep data in as text: rows of tables, lists of edges, tagged sentences, sequences.
 // It knows of a path what it most probably is, and nothing of models.
 //
-// There is one list of formats, for all verbs. Of a format that is not read the list tells how to turn it into one that
-// is.
+// There is one list of formats, for all verbs. Of a format that is not read it tells how to make one that is.
 package formats
 
 import (
@@ -43,7 +42,7 @@ type Format struct {
 // formats are tried in this order: what a file holds tells before its name, and its name before its lines.
 var formats = []Format{
 	{"a file of predictions", "", "beliefs", (*Peek).isPrediction},
-	{"a file of samples", "", "log_score samples", nil},
+	{"a file of samples", "", "", func(p *Peek) bool { return p.has("samples") && !p.has(npy.Edges) && !p.has("labels") }},
 	{"a file of arrays as PyTorch Geometric names them", "", "edge_index", nil},
 	{"a graph with masks", "", "train_masks", nil},
 	{"a graph of sparse matrices", "", "adj_indptr", nil},
@@ -92,7 +91,7 @@ var formats = []Format{
 // fits reports whether a file is of the format.
 func (f *Format) fits(p *Peek) bool {
 	return f.is != nil && f.is(p) || slices.ContainsFunc(strings.Fields(f.signs), func(sign string) bool {
-		return sign == p.extension || slices.Contains(p.arrays, sign)
+		return sign == p.extension || p.has(sign)
 	})
 }
 
@@ -112,9 +111,13 @@ var advice = func() map[string]string {
 	return all
 }()
 
+// Word is a name as a shell reads it, in a message.
+func Word(name string) string { return option.Literal(printable.Word(name)) }
+
 // Advise tells what to do with a file that is this, where other data are wanted. In advice.txt words in capitals stand
-// for its path, that without folder and extension, the extension and what lines are made of.
-func (p *Peek) Advise(what string) string {
+// for its path, that without folder and extension, what lines are made of, and more arguments. Names that users
+// choose stand outside of what is between quotes.
+func (p *Peek) Advise(what string, more ...string) string {
 	mark, layout := p.tagMark(), ""
 	if !p.isWordTags() || mark == "" {
 		mark = string(separatorOf(p.header(), Separators))
@@ -125,11 +128,10 @@ func (p *Peek) Advise(what string) string {
 	if strings.ContainsFunc(p.header(), unicode.IsLetter) {
 		layout += ", skiprows=1"
 	}
-	folder, base := filepath.Split(p.path)
-	stem, nodes := strings.TrimSuffix(base, filepath.Ext(base)), folder+strings.Replace(base, "edges", "nodes", 1)
-	return strings.NewReplacer("FILE", printable.Word(p.path), "STEM", printable.Word(stem), "NODES",
-		printable.Word(nodes), "KIND", strings.TrimPrefix(p.extension, "."), "MARK", strings.ReplaceAll(mark, "\t", `\t`),
-		"LAYOUT", layout,
+	stem := strings.TrimSuffix(filepath.Base(p.path), filepath.Ext(p.path))
+	return strings.NewReplacer("FILE", Word(p.path), "STEM", Word(stem), "LAYOUT", layout,
+		" MORE", strings.TrimSuffix(" "+Word(strings.Join(more, ",")), " ''"), // there may be none
+		"KIND", strings.TrimPrefix(p.extension, "."), "MARK", strings.ReplaceAll(mark, "\t", `\t`),
 		"ENCODING", cmp.Or(encodingOf([]byte(p.start)), "UTF-8")).Replace(advice[what])
 }
 
@@ -182,6 +184,8 @@ func Look(path string) *Peek {
 // plain reports whether the name leaves open what a file is.
 func (p *Peek) plain() bool { return slices.Contains(plainExtensions, p.extension) && len(p.lines) > 0 }
 
+func (p *Peek) has(array string) bool { return slices.Contains(p.arrays, array) }
+
 // Best returns what a file most probably is, a format without a name if nothing speaks for anything.
 func (p *Peek) Best() *Format {
 	if i := slices.IndexFunc(formats, func(f Format) bool { return f.fits(p) }); i >= 0 {
@@ -195,13 +199,14 @@ var beyondASCII = regexp.MustCompile(`[^\x00-\x7f]+`)
 
 // encodingOf is the likeliest encoding of bytes that are not text in UTF-8, "" if they are: these letters stand alone
 // in Latin scripts, and are words in Cyrillic and pairs of bytes in East Asia, with kana that begin as told here, two
-// katakana at least. CP850, of DOS, has letters such as é where Latin-1 has none.
+// katakana at least. CP850, of DOS, has é, ü, ä and ö within words where Windows has quotes, which open and close them.
 func encodingOf(data []byte) string {
 	runs, all, odd, kana, shifted, old := beyondASCII.FindAll(data, -1), 0, 0, 0, 0, 0
+	letter := func(i int) bool { return i >= 0 && unicode.IsLetter(rune(data[i])) && data[i] < utf8.RuneSelf }
 	for i, x := range data[:max(0, len(data)-2)] {
 		if x == 0x82 && data[i+1] >= 0x9f || x == 0x83 && data[i+2] == x {
 			shifted++
-		} else if x > 0x80 && x <= 0x90 {
+		} else if letter(i-1) && (x == 0x82 || strings.IndexByte("\x81\x84\x94", x) >= 0 && letter(i+1)) {
 			old++
 		}
 	}
@@ -223,7 +228,7 @@ func encodingOf(data []byte) string {
 	case all < 2*len(runs) && 2*old > len(runs):
 		return "CP850"
 	case all < 2*len(runs):
-		return "ISO-8859-1"
+		return "WINDOWS-1252"
 	case 4*kana > len(runs):
 		return "EUC-JP"
 	case 4*odd > len(runs):
@@ -241,8 +246,8 @@ func NotText(path string, data []byte) error {
 	at := bytes.IndexFunc(data, func(r rune) bool { return r == 0 || r == utf8.RuneError })
 	return &option.Error{File: path, Line: LineAt(data, at), Problem: "it is not text in UTF-8",
 		Remedy: fmt.Sprintf("save it in UTF-8, such as by iconv -f %s -t UTF-8 %s > %s (with the name of its encoding, such "+
-			"as EUC-KR, if that is another; a workbook is no text: save it as CSV)", encodingOf(data), printable.Word(path),
-			printable.Word(strings.TrimSuffix(path, extension)+".utf8"+extension))}
+			"as EUC-KR or MACINTOSH, if that is another; a workbook is no text: save it as CSV)", encodingOf(data), Word(path),
+			Word(strings.TrimSuffix(path, extension)+".utf8"+extension))}
 }
 
 // isPrediction knows tables that predict writes, and text.

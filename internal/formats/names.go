@@ -10,8 +10,7 @@ import (
 	"strings"
 )
 
-// Kinds of data, as dataset.Options.Kind has them, and that of networks with explicit tables, which verbs of inference
-// read.
+// Kinds of data, as dataset.Options.Kind has them, and that of networks with explicit tables, for inference.
 const (
 	kindNPZ     = "npz"
 	kindImages  = "images"
@@ -23,8 +22,7 @@ const (
 // Kinds are those of data.
 var Kinds = []string{kindNPZ, kindImages, kindGraph, kindText}
 
-// A pair of tables is NAME.nodes.tsv and NAME.edges.tsv, or nodes.tsv and edges.tsv, or the same with csv. The tables
-// of a loose pair have other names.
+// A pair of tables is NAME.nodes.tsv and NAME.edges.tsv, or without NAME, or with csv; a loose pair has other names.
 const (
 	NodesStem = "nodes"
 	edgesStem = "edges"
@@ -148,8 +146,7 @@ func EdgesBeside(samples string) string {
 	return ""
 }
 
-// ListPath returns where a list of image ids is read, or a folder that an option names: at the path as it stands, or
-// else within the data folder.
+// ListPath returns where a list of image ids is read, or a folder that is named: at the path itself or in the folder.
 func ListPath(folder, list string) string {
 	for _, path := range []string{list, filepath.Join(folder, list)} {
 		if _, err := os.Stat(path); err == nil {

@@ -6,8 +6,7 @@ import (
 	"unicode"
 )
 
-// Alignments of sequences: FASTA, with A2M and A3M, whose lower-case letters and points are insertions, and rows of
-// letters alone.
+// Alignments of sequences: FASTA, with A2M and A3M, whose lower-case letters and points are insertions, and rows.
 
 // AminoAcids are the letters of proteins, with the gap last, which other letters are taken for as well.
 const (

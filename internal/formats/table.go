@@ -35,8 +35,7 @@ var Roles = []string{RoleID, RoleLabel, RoleSplit, RoleSource, RoleTarget, RoleW
 var endNames = [][2]string{{"source", "target"}, {"from", "to"}, {"src", "dst"}, {"u", "v"}, {"source_id", "target_id"},
 	{"node1", "node2"}, {"id1", "id2"}, {"from_id", "to_id"}, {"from_node", "to_node"}}
 
-// ListColumn is what a column of lists of features is called. An empty list has none; "?" stands for one that is not
-// known.
+// ListColumn is what a column of lists of features is called. An empty list has none; "?" is one not known.
 const ListColumn = "features"
 
 // Separators are what columns of a table with a header may be separated by.
@@ -47,6 +46,7 @@ const Separators = ",;\t|"
 type Table struct {
 	option.Problems
 	Plain  bool // it has no header, and lines that are comments
+	Bare   bool // its header is none of the file
 	comma  rune
 	Header []string       // names of columns
 	Places map[string]int // of these; nil until they are asked for
@@ -94,11 +94,11 @@ func trimmed(cells []string) []string {
 
 // ReadTable reads a table with a header, as RFC 4180 has it with any of Separators, or a list of edges, which gets
 // one, if the file looks like such or is said to be. Rows without any cell are left out, and those with another number
-// than the header are problems.
-func ReadTable(path string, data []byte, list bool) *Table {
+// than the header are problems. Of a table of edges the file of its nodes may be named, for advice.
+func ReadTable(path string, data []byte, list bool, nodes ...string) *Table {
 	t := ReadRows(path, data, list || IsEdgeList(path))
 	if len(t.Rows) > 0 {
-		t.Keep(t.TakeHeader())
+		t.Keep(t.TakeHeader(nodes...))
 	}
 	return t
 }
@@ -106,19 +106,24 @@ func ReadTable(path string, data []byte, list bool) *Table {
 // PutBack makes a row of a header that is none, and names the columns as those of a list of edges.
 func (t *Table) PutBack() {
 	t.Rows, t.Lines = slices.Insert(t.Rows, 0, t.Header), slices.Insert(t.Lines, 0, 1)
-	t.Header, t.Places = slices.Clone(edgeColumns[:min(3, len(t.Header))]), nil
+	t.Header, t.Places, t.Bare = slices.Clone(edgeColumns[:min(3, len(t.Header))]), nil, true
 	for len(t.Header) < len(t.Rows[0]) {
 		t.Header = append(t.Header, fmt.Sprint("column ", len(t.Header)+1))
 	}
 }
 
-// isMatrix reports a row and a column of 0 and 1 for each node, with their names or without, in the place of edges.
+// isMatrix reports a row and a column of 0 and 1 for each node, the same both ways round, with names above or before.
 func (t *Table) isMatrix() bool {
-	n, lines, bits := len(t.Header), len(t.Rows)+1, []string{"0", "1", "0.0", "1.0"}
-	return n > 3 && lines >= n-1 && lines <= n+1 && strings.Contains(filepath.Base(t.File), "edges") &&
-		t.UsualEnds() == NoEnds && !slices.ContainsFunc(t.Rows, func(row []string) bool {
-		return slices.ContainsFunc(row[1:], func(cell string) bool { return !slices.Contains(bits, cell) })
-	})
+	rows, n := slices.Concat([][]string{t.Header}, t.Rows), len(t.Header)
+	above, before := max(0, len(rows)-n), max(0, n-len(rows))
+	for i, row := range rows[above:] {
+		for j, cell := range row[before:] {
+			if !slices.Contains([]string{"0", "1", "0.0", "1.0"}, cell) || cell != rows[above+j][before+i] {
+				return false
+			}
+		}
+	}
+	return n > 3 && max(above, before) < 2 && t.UsualEnds() == NoEnds
 }
 
 // ReadRows reads the rows of a table, the first of which may be a header, or a list of edges.
@@ -131,7 +136,7 @@ func ReadRows(path string, data []byte, list bool) *Table {
 		data = data[bytes.IndexByte(append(data, '\n'), '\n'):]
 	}
 	start, _, _ := bytes.Cut(bytes.TrimLeft(data, "\r\n"), []byte("\n"))
-	if t.comma = separatorOf(string(start), Separators); list {
+	if t.comma, t.Bare = separatorOf(string(start), Separators), list; list {
 		t.readEdgeList(data)
 	} else {
 		t.readCells(data)
@@ -182,7 +187,7 @@ func (t *Table) Number(cell string) (float64, error) {
 }
 
 // TakeHeader makes names of columns of the first row.
-func (t *Table) TakeHeader() error {
+func (t *Table) TakeHeader(nodes ...string) error {
 	line, seen := int(t.Lines[0]), map[string]int{}
 	t.Header, t.Rows, t.Lines = t.Rows[0], t.Rows[1:], t.Lines[1:]
 	t.Header[0] = strings.TrimSpace(strings.TrimPrefix(t.Header[0], "#"))
@@ -193,8 +198,8 @@ func (t *Table) TakeHeader() error {
 		return option.At(t.File, line, "", "separate columns by commas, semicolons or tabs",
 			"the header %q is one column; blanks separate the words", option.Short(t.Header[0]))
 	}
-	if t.isMatrix() {
-		return option.At(t.File, line, "", Look(t.File).Advise("a matrix of edges"), "it is a matrix of edges, and no pairs")
+	if len(nodes) > 0 && t.isMatrix() {
+		return option.At(t.File, line, "", Look(t.File).Advise("a matrix of edges", nodes...), "it is a matrix of edges")
 	}
 	for i, name := range t.Header {
 		if before, twice := seen[name]; twice && name != "" {
@@ -226,8 +231,7 @@ func separatorOf(line, among string) rune {
 	return best
 }
 
-// CheckNames refuses a number where the name of a column is wanted. Numbers that count columns from 0 or 1, as pandas
-// writes them, are names.
+// CheckNames refuses a number where the name of a column is wanted, but not those that count columns.
 func (t *Table) CheckNames() error {
 	numbers := slices.DeleteFunc(slices.Clone(t.Header), func(name string) bool {
 		_, err := t.Number(name)
@@ -260,8 +264,7 @@ func (t *Table) Column(names ...string) int {
 	})
 }
 
-// MissingCell reports whether a cell says that there is no value: it is empty, a question mark, or one of the words
-// that R, pandas and databases write.
+// MissingCell reports whether a cell says that there is no value: it is empty, ?, or a word of R, pandas or databases.
 func MissingCell(cell string) bool {
 	return slices.Contains([]string{"", "?", "na", "n/a", "#n/a", "<na>", "nan", "null"}, strings.ToLower(cell))
 }
@@ -294,8 +297,7 @@ func MissingCode(cells []string) string {
 	return cells[i]
 }
 
-// IsPlain reports whether a table of nodes has no header: it is tsv, and the second of its first cells, of at most
-// four, is a label that is a number.
+// IsPlain reports whether a table of nodes has no header: it is tsv, and the second of at most four cells a number.
 func IsPlain(path string, data []byte) bool {
 	for line := range bytes.Lines(data) {
 		cells := trimmed(strings.Split(string(line), "\t"))
