@@ -173,9 +173,7 @@ func TestVersion(t *testing.T) {
 		t.Errorf("the version is %v, want one such as v1.2.3", o["version"])
 	}
 	for _, args := range [][]string{{"version"}, {"--version"}} {
-		if out := mustRun(t, args...).stdout; !strings.Contains(out, version) {
-			t.Errorf("blockbp %s prints %q, without %s", args[0], out, version)
-		}
+		oracle.Contains(t, mustRun(t, args...).stdout, version)
 	}
 	run(t, "version", "now").wantFailure(t, 2, `"now"`)
 }

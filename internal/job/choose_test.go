@@ -265,9 +265,7 @@ func TestWhatIsChosen(t *testing.T) {
 			t.Errorf("with 3 hops and a prior given, a candidate is %v", c)
 		}
 	}
-	if text := given.note(); !strings.Contains(text, " {hops=3}") {
-		t.Errorf("the note is %q", text)
-	}
+	oracle.Contains(t, given.note(), " {hops=3}")
 	large := blocks{nodes: 3000, states: 4, degree: 6, same: .9, noise: 1, known: 20, seed: 7}.few(t, true)
 	if !prepare(t, Options{}, large).choosing {
 		t.Error("9000 edges with 16 pairs of states leave nothing to choose")

@@ -252,9 +252,7 @@ func TestWeightsOfEdges(t *testing.T) {
 		}
 	}
 	r := train(t, Options{Edges: "moments:1"}, net.task(t, net.some(2, 1)), nil)
-	if said := strings.Join(r.Summary.Notes, "\n"); !strings.Contains(said, "{edges=potts:1} counts") {
-		t.Errorf("notes %q", said)
-	}
+	oracle.Contains(t, strings.Join(r.Summary.Notes, "\n"), "{edges=potts:1} counts")
 	net.weights[3] = -1
 	r = train(t, Options{Edges: "potts:0.3"}, net.task(t, net.some(2, 1)), nil)
 	m := r.Model.Model
