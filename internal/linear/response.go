@@ -456,27 +456,22 @@ func (r *Response) exceed(s *responseUnit, q int, e int32) {
 // edgeFeature reads the features of an edge, and returns where its weights begin.
 func (r *Response) edgeFeature(s *responseUnit, e int32) (at int, span *crf.Span) {
 	t := s.In.EdgeType(e)
-	span = &r.model.Layout.Edge[t]
-	r.feature = numeric.Resize(r.feature, span.Features)
-	s.In.EdgeFeatures(t).Row(r.feature, s.In.EdgeRow(e))
-	return copyAt(span, int(s.In.EdgeRow(e))), span
-}
-
-// copyAt returns where the weights of a row begin.
-func copyAt(span *crf.Span, row int) int {
-	if span.Untied {
-		return span.At + row*span.Copy()
-	}
-	return span.At
+	return r.read(&r.model.Layout.Edge[t], s.In.EdgeFeatures(t), s.In.EdgeRow(e))
 }
 
 // nodeFeature does the same for a node.
 func (r *Response) nodeFeature(s *responseUnit, node int32) (at int, span *crf.Span) {
 	t := s.In.NodeType(node)
-	span = &r.model.Layout.Node[t]
+	return r.read(&r.model.Layout.Node[t], s.In.NodeFeatures(t), s.In.NodeRow(node))
+}
+
+func (r *Response) read(span *crf.Span, features *crf.Features, row int) (int, *crf.Span) {
 	r.feature = numeric.Resize(r.feature, span.Features)
-	s.In.NodeFeatures(t).Row(r.feature, s.In.NodeRow(node))
-	return copyAt(span, int(s.In.NodeRow(node))), span
+	features.Row(r.feature, row)
+	if span.Untied {
+		return span.At + row*span.Copy(), span
+	}
+	return span.At, span
 }
 
 // addEnd adds the answers to an edge's features of one end to the rows from at on.
