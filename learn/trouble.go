@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/internal/bp"
@@ -43,12 +44,7 @@ func (d *diagnosis) separable() bool {
 		!(d.progress.Objective*d.samples < least*math.Ln2) {
 		return false
 	}
-	for _, u := range d.units {
-		if u.net.Counting.Facts.Bound == counting.None {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(d.units, func(u *unit) bool { return u.net.Counting.Facts.Bound == counting.None })
 }
 
 // impossible says why what the model forbids leaves a unit no joint state, whatever the weights: by itself, or with
