@@ -145,6 +145,14 @@ func (o Options) withDefaults() (Options, error) {
 // givesL2 reports whether l2 is given in the place of a prior.
 func (o *Options) givesL2() bool { return o.L2 != 0 || o.NoL2 }
 
+// l2 is that of the objective, for N samples.
+func (o *Options) l2(samples float64) float64 {
+	if o.Prior == 0 {
+		return o.epsilon() * o.L2
+	}
+	return o.epsilon() / (samples * o.Prior * o.Prior)
+}
+
 // lossHamming costs 1 for each wrong label.
 const lossHamming = "hamming"
 

@@ -138,11 +138,12 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 		},
 		func() error { return p.physics(ctx) },
 		func() error { // pseudo-likelihood has no use for numbers, which all pairs of many sites take long to make
-			counted := map[bool][]*crf.Instance{false: p.Problem.Data}[p.Options.Method == learn.Pseudo]
-			return checkCounting(ctx, counted, p.Problem.Counting)
+			if p.Options.Method == learn.Pseudo {
+				return nil
+			}
+			return checkCounting(ctx, p.Problem.Data, p.Problem.Counting)
 		},
-		p.separate, p.choose, p.cut,
-		p.checkLabels,
+		p.separate, p.choose, p.cut, p.checkLabels,
 		func() (err error) {
 			p.Problem.ClassWeights, err = classWeights(&p.Options, t.Set.Schema.NodeTypes, p.Problem.Data)
 			return err
@@ -255,14 +256,6 @@ func sampleCount(data []*crf.Instance) (n float64) {
 		n += in.TotalWeight()
 	}
 	return cmp.Or(n, 1)
-}
-
-// l2 is that of the objective, for N samples.
-func (o *Options) l2(samples float64) float64 {
-	if o.Prior == 0 {
-		return o.epsilon() * o.L2
-	}
-	return o.epsilon() / (samples * o.Prior * o.Prior)
 }
 
 // problem is what the learner is to minimise, with counting numbers in a space, if there is one.
