@@ -21,7 +21,7 @@ type vectorKernels struct {
 // Where memory is the limit AVX-512 takes a kernel of AVX2.
 var kernels512 = vectorKernels{
 	implementation: implementation{
-		name: "avx512", exp: exp512, log: log512, dot: dot512, addScaled: addScaled256, extrapolate: extrapolate512,
+		name: "avx512", exp: exp512, log: log512, dot: dot512, addScaled: addScaled256, extrapolate: extrapolate256,
 		multiplyMatrix: multiplyMatrix512, scatterMatrix: scatterMatrix512,
 		cavities: cavities512, products: products512, edgeBeliefs: edgeBeliefs512, exponentials: exponentials512,
 		panels: &panelKernels{8, interleave512, separate512, consistent512},

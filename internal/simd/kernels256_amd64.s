@@ -2539,7 +2539,7 @@ done156:
 	RET
 
 // func cavities256(w []float64, b []float64, m []float64, s []int32, d []int32, bAt []int, mAt []int, n int, ns []int32)
-// Requires: AVX
+// Requires: AVX, MMX+
 TEXT ·cavities256(SB), $0-200
 	VBROADCASTSD constants<>+1280(SB), Y0
 	MOVQ         w_base+0(FP), AX
@@ -2547,162 +2547,190 @@ TEXT ·cavities256(SB), $0-200
 	MOVQ         d_base+96(FP), DX
 	MOVQ         n+168(FP), BX
 	MOVQ         s_len+80(FP), SI
+	LEAQ         -32(CX)(SI*4), SI
+	MOVQ         s_len+80(FP), DI
 	TESTQ        BX, BX
 	JZ           long259
 	CMPQ         BX, $0x04
 	JG           long259
-	XORQ         DI, DI
-	LEAQ         constants<>+544(SB), R8
-	MOVQ         BX, R9
-	NEGQ         R9
-	VMOVUPD      (R8)(R9*8), Y1
-	TESTQ        SI, SI
+	XORQ         R8, R8
+	LEAQ         constants<>+544(SB), R9
+	MOVQ         BX, R10
+	NEGQ         R10
+	VMOVUPD      (R9)(R10*8), Y1
+	TESTQ        DI, DI
 	JLE          done262
 
 again261:
-	MOVLQSX (CX), R8
+	CMPQ       CX, SI
+	JGE        last263
+	MOVLQSX    32(CX), R9
+	MOVLQSX    32(DX), R10
+	XORQ       $0x01, R10
+	IMULQ      BX, R9
+	IMULQ      BX, R10
+	MOVQ       b_base+24(FP), R11
+	PREFETCHT0 (R11)(R9*8)
+	MOVQ       m_base+48(FP), R9
+	PREFETCHT0 (R9)(R10*8)
+
+last263:
+	MOVLQSX (CX), R9
 	ADDQ    $0x04, CX
-	MOVQ    bAt_base+120(FP), R9
-	TESTQ   R9, R9
-	JZ      same263
-	MOVQ    (R9)(R8*8), R9
-	JMP     found264
-
-same263:
-	MOVQ  R8, R9
-	IMULQ BX, R9
-
-found264:
-	MOVQ    b_base+24(FP), R8
-	LEAQ    (R8)(R9*8), R9
-	MOVLQSX (DX), R8
-	ADDQ    $0x04, DX
-	XORQ    $0x01, R8
-	MOVQ    mAt_base+144(FP), R10
+	MOVQ    bAt_base+120(FP), R10
 	TESTQ   R10, R10
-	JZ      same265
-	MOVQ    (R10)(R8*8), R10
-	JMP     found266
+	JZ      same264
+	MOVQ    (R10)(R9*8), R10
+	JMP     found265
 
-same265:
-	MOVQ  R8, R10
+same264:
+	MOVQ  R9, R10
 	IMULQ BX, R10
 
-found266:
-	MOVQ       m_base+48(FP), R8
-	LEAQ       (R8)(R10*8), R10
-	VMASKMOVPD (R9)(DI*8), Y1, Y2
-	MOVQ       m_base+48(FP), R8
-	TESTQ      R8, R8
-	JZ         none267
-	VMASKMOVPD (R10)(DI*8), Y1, Y3
+found265:
+	MOVQ    b_base+24(FP), R9
+	LEAQ    (R9)(R10*8), R10
+	MOVLQSX (DX), R9
+	ADDQ    $0x04, DX
+	XORQ    $0x01, R9
+	MOVQ    mAt_base+144(FP), R11
+	TESTQ   R11, R11
+	JZ      same266
+	MOVQ    (R11)(R9*8), R11
+	JMP     found267
+
+same266:
+	MOVQ  R9, R11
+	IMULQ BX, R11
+
+found267:
+	MOVQ       m_base+48(FP), R9
+	LEAQ       (R9)(R11*8), R11
+	VMASKMOVPD (R10)(R8*8), Y1, Y2
+	MOVQ       m_base+48(FP), R9
+	TESTQ      R9, R9
+	JZ         none268
+	VMASKMOVPD (R11)(R8*8), Y1, Y3
 	VCMPPD     $0x00, Y0, Y3, Y4
 	VSUBPD     Y3, Y2, Y2
 	VBLENDVPD  Y4, Y0, Y2, Y2
 
-none267:
+none268:
 	VMOVAPD   Y0, Y3
 	VBLENDVPD Y1, Y2, Y3, Y3
-	VMOVUPD   Y3, (AX)(DI*8)
+	VMOVUPD   Y3, (AX)(R8*8)
 	LEAQ      (AX)(BX*8), AX
-	DECQ      SI
+	DECQ      DI
 	JNZ       again261
 
 done262:
 	JMP done260
 
 long259:
-	XORQ  DI, DI
-	TESTQ SI, SI
-	JLE   done269
+	XORQ  R8, R8
+	TESTQ DI, DI
+	JLE   done270
 
-again268:
-	MOVQ    ns_base+176(FP), R8
-	TESTQ   R8, R8
-	JZ      same270
-	MOVLQSX (R8)(DI*4), BX
-
-same270:
-	INCQ    DI
-	MOVLQSX (CX), R8
-	ADDQ    $0x04, CX
-	MOVQ    bAt_base+120(FP), R9
+again269:
+	MOVQ    ns_base+176(FP), R9
 	TESTQ   R9, R9
 	JZ      same271
-	MOVQ    (R9)(R8*8), R9
-	JMP     found272
+	MOVLQSX (R9)(R8*4), BX
 
 same271:
-	MOVQ  R8, R9
-	IMULQ BX, R9
+	INCQ       R8
+	CMPQ       CX, SI
+	JGE        last272
+	MOVLQSX    32(CX), R9
+	MOVLQSX    32(DX), R10
+	XORQ       $0x01, R10
+	IMULQ      BX, R9
+	IMULQ      BX, R10
+	MOVQ       b_base+24(FP), R11
+	PREFETCHT0 (R11)(R9*8)
+	MOVQ       m_base+48(FP), R9
+	PREFETCHT0 (R9)(R10*8)
 
-found272:
-	MOVQ    b_base+24(FP), R8
-	LEAQ    (R8)(R9*8), R9
-	MOVLQSX (DX), R8
-	ADDQ    $0x04, DX
-	XORQ    $0x01, R8
-	MOVQ    mAt_base+144(FP), R10
+last272:
+	MOVLQSX (CX), R9
+	ADDQ    $0x04, CX
+	MOVQ    bAt_base+120(FP), R10
 	TESTQ   R10, R10
 	JZ      same273
-	MOVQ    (R10)(R8*8), R10
+	MOVQ    (R10)(R9*8), R10
 	JMP     found274
 
 same273:
-	MOVQ  R8, R10
+	MOVQ  R9, R10
 	IMULQ BX, R10
 
 found274:
-	MOVQ m_base+48(FP), R8
-	LEAQ (R8)(R10*8), R10
-	XORQ R8, R8
-	MOVQ BX, R11
-	CMPQ R11, $0x00000004
-	JLT  rest276
+	MOVQ    b_base+24(FP), R9
+	LEAQ    (R9)(R10*8), R10
+	MOVLQSX (DX), R9
+	ADDQ    $0x04, DX
+	XORQ    $0x01, R9
+	MOVQ    mAt_base+144(FP), R11
+	TESTQ   R11, R11
+	JZ      same275
+	MOVQ    (R11)(R9*8), R11
+	JMP     found276
 
-whole275:
-	VMOVUPD   (R9)(R8*8), Y1
-	MOVQ      m_base+48(FP), R12
-	TESTQ     R12, R12
-	JZ        none277
-	VMOVUPD   (R10)(R8*8), Y2
+same275:
+	MOVQ  R9, R11
+	IMULQ BX, R11
+
+found276:
+	MOVQ m_base+48(FP), R9
+	LEAQ (R9)(R11*8), R11
+	XORQ R9, R9
+	MOVQ BX, R12
+	CMPQ R12, $0x00000004
+	JLT  rest278
+
+whole277:
+	VMOVUPD   (R10)(R9*8), Y1
+	MOVQ      m_base+48(FP), R13
+	TESTQ     R13, R13
+	JZ        none279
+	VMOVUPD   (R11)(R9*8), Y2
 	VCMPPD    $0x00, Y0, Y2, Y3
 	VSUBPD    Y2, Y1, Y1
 	VBLENDVPD Y3, Y0, Y1, Y1
 
-none277:
-	VMOVUPD Y1, (AX)(R8*8)
-	ADDQ    $0x00000004, R8
-	SUBQ    $0x00000004, R11
-	CMPQ    R11, $0x00000004
-	JGE     whole275
+none279:
+	VMOVUPD Y1, (AX)(R9*8)
+	ADDQ    $0x00000004, R9
+	SUBQ    $0x00000004, R12
+	CMPQ    R12, $0x00000004
+	JGE     whole277
 
-rest276:
-	TESTQ      R11, R11
-	JZ         done278
-	LEAQ       constants<>+544(SB), R12
-	NEGQ       R11
-	VMOVUPD    (R12)(R11*8), Y1
-	VMASKMOVPD (R9)(R8*8), Y1, Y2
-	MOVQ       m_base+48(FP), R9
-	TESTQ      R9, R9
-	JZ         none279
-	VMASKMOVPD (R10)(R8*8), Y1, Y3
+rest278:
+	TESTQ      R12, R12
+	JZ         done280
+	LEAQ       constants<>+544(SB), R13
+	NEGQ       R12
+	VMOVUPD    (R13)(R12*8), Y1
+	VMASKMOVPD (R10)(R9*8), Y1, Y2
+	MOVQ       m_base+48(FP), R10
+	TESTQ      R10, R10
+	JZ         none281
+	VMASKMOVPD (R11)(R9*8), Y1, Y3
 	VCMPPD     $0x00, Y0, Y3, Y4
 	VSUBPD     Y3, Y2, Y2
 	VBLENDVPD  Y4, Y0, Y2, Y2
 
-none279:
+none281:
 	VMOVAPD   Y0, Y3
 	VBLENDVPD Y1, Y2, Y3, Y3
-	VMOVUPD   Y3, (AX)(R8*8)
+	VMOVUPD   Y3, (AX)(R9*8)
 
-done278:
+done280:
 	LEAQ (AX)(BX*8), AX
-	DECQ SI
-	JNZ  again268
+	DECQ DI
+	JNZ  again269
 
-done269:
+done270:
 done260:
 	VZEROUPPER
 	RET
@@ -2715,18 +2743,18 @@ TEXT ·products256(SB), $8-208
 	MOVQ  d_len+80(FP), DX
 	MOVQ  x+144(FP), BX
 	CMPQ  BX, $0x08
-	JNE   other280
+	JNE   other282
 	MOVQ  y+152(FP), BX
 	CMPQ  BX, $0x08
-	JNE   other280
+	JNE   other282
 	TESTQ DX, DX
-	JLE   done283
+	JLE   done285
 
-again282:
+again284:
 	MOVQ       d_len+80(FP), BX
 	SUBQ       DX, BX
 	CMPQ       DX, $0x08
-	JLE        last286
+	JLE        last288
 	MOVQ       e_base+96(FP), SI
 	MOVLQSX    32(SI)(BX*4), SI
 	MOVQ       p_base+120(FP), DI
@@ -2742,7 +2770,7 @@ again282:
 	PREFETCHT0 384(SI)
 	PREFETCHT0 448(SI)
 
-last286:
+last288:
 	MOVQ         e_base+96(FP), SI
 	MOVLQSX      (SI)(BX*4), SI
 	MOVQ         p_base+120(FP), DI
@@ -2751,7 +2779,7 @@ last286:
 	LEAQ         (DI)(SI*8), SI
 	MOVQ         d_base+72(FP), DI
 	TESTL        $0x00000001, (DI)(BX*4)
-	JNZ          back285
+	JNZ          back287
 	VBROADCASTSD (CX), Y0
 	VMULPD       (SI), Y0, Y1
 	VMULPD       32(SI), Y0, Y0
@@ -2780,9 +2808,9 @@ last286:
 	VADDPD       Y2, Y0, Y0
 	VMOVUPD      Y1, (AX)
 	VMOVUPD      Y0, 32(AX)
-	JMP          next284
+	JMP          next286
 
-back285:
+back287:
 	VMOVUPD     (CX), Y0
 	VMOVUPD     32(CX), Y1
 	VMULPD      (SI), Y0, Y2
@@ -2822,42 +2850,42 @@ back285:
 	VADDPD      Y1, Y0, Y0
 	VMOVUPD     Y0, 32(AX)
 
-next284:
+next286:
 	MOVQ x+144(FP), BX
 	LEAQ (CX)(BX*8), CX
 	MOVQ y+152(FP), BX
 	LEAQ (AX)(BX*8), AX
 	DECQ DX
-	JNZ  again282
+	JNZ  again284
 
-done283:
-	JMP done281
+done285:
+	JMP done283
 
-other280:
+other282:
 	TESTQ DX, DX
-	JLE   done288
+	JLE   done290
 
-again287:
+again289:
 	MOVQ    d_len+80(FP), BX
 	SUBQ    DX, BX
 	MOVQ    x+144(FP), SI
 	MOVQ    xs_base+160(FP), DI
 	TESTQ   DI, DI
-	JZ      same292
+	JZ      same294
 	MOVLQSX (DI)(BX*4), SI
 
-same292:
+same294:
 	MOVQ    SI, x+144(FP)
 	MOVQ    y+152(FP), SI
 	MOVQ    ys_base+184(FP), DI
 	TESTQ   DI, DI
-	JZ      same293
+	JZ      same295
 	MOVLQSX (DI)(BX*4), SI
 
-same293:
+same295:
 	MOVQ       SI, y+152(FP)
 	CMPQ       DX, $0x08
-	JLE        last291
+	JLE        last293
 	MOVQ       e_base+96(FP), SI
 	MOVLQSX    32(SI)(BX*4), SI
 	MOVQ       p_base+120(FP), DI
@@ -2873,7 +2901,7 @@ same293:
 	PREFETCHT0 384(SI)
 	PREFETCHT0 448(SI)
 
-last291:
+last293:
 	MOVQ    e_base+96(FP), SI
 	MOVLQSX (SI)(BX*4), SI
 	MOVQ    p_base+120(FP), DI
@@ -2882,16 +2910,16 @@ last291:
 	LEAQ    (DI)(SI*8), SI
 	MOVQ    d_base+72(FP), DI
 	TESTL   $0x00000001, (DI)(BX*4)
-	JNZ     back290
+	JNZ     back292
 	MOVQ    y+152(FP), BX
 	SHLQ    $0x03, BX
 	MOVQ    y+152(FP), DI
 	XORQ    R9, R9
 	MOVQ    DI, R10
 	CMPQ    R10, $0x00000010
-	JLT     few295
+	JLT     few297
 
-panel294:
+panel296:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -2904,9 +2932,9 @@ panel294:
 	LEAQ   (SI)(R9*1), R8
 	MOVQ   x+144(FP), R11
 	CMPQ   R11, $0x00000002
-	JLT    rows298
+	JLT    rows300
 
-row297:
+row299:
 	VBROADCASTSD (DI), Y8
 	VMOVUPD      (R8), Y9
 	VFMADD231PD  Y9, Y8, Y0
@@ -2929,13 +2957,13 @@ row297:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, R11
 	CMPQ         R11, $0x00000002
-	JGE          row297
+	JGE          row299
 
-rows298:
+rows300:
 	CMPQ R11, $0x00000001
-	JLT  rows300
+	JLT  rows302
 
-row299:
+row301:
 	VBROADCASTSD (DI), Y8
 	VMOVUPD      (R8), Y9
 	VFMADD231PD  Y9, Y8, Y0
@@ -2949,9 +2977,9 @@ row299:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row299
+	JGE          row301
 
-rows300:
+rows302:
 	VADDPD  Y4, Y0, Y0
 	VMOVUPD Y0, (AX)(R9*1)
 	VADDPD  Y5, Y1, Y1
@@ -2963,13 +2991,13 @@ rows300:
 	ADDQ    $0x00000080, R9
 	SUBQ    $0x00000010, R10
 	CMPQ    R10, $0x00000010
-	JGE     panel294
+	JGE     panel296
 
-few295:
+few297:
 	TESTQ   R10, R10
-	JZ      done296
+	JZ      done298
 	CMPQ    R10, $0x00000004
-	JGT     wider301
+	JGT     wider303
 	LEAQ    constants<>+544(SB), DI
 	MOVQ    R10, R8
 	NEGQ    R8
@@ -2980,9 +3008,9 @@ few295:
 	LEAQ    (SI)(R9*1), R8
 	MOVQ    x+144(FP), SI
 	CMPQ    SI, $0x00000002
-	JLT     rows303
+	JLT     rows305
 
-row302:
+row304:
 	VBROADCASTSD (DI), Y3
 	VMASKMOVPD   (R8), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y1
@@ -2993,13 +3021,13 @@ row302:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row302
+	JGE          row304
 
-rows303:
+rows305:
 	CMPQ SI, $0x00000001
-	JLT  rows305
+	JLT  rows307
 
-row304:
+row306:
 	VBROADCASTSD (DI), Y3
 	VMASKMOVPD   (R8), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y1
@@ -3007,16 +3035,16 @@ row304:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row304
+	JGE          row306
 
-rows305:
+rows307:
 	VADDPD  Y2, Y1, Y1
 	VMOVUPD Y1, (AX)(R9*1)
-	JMP     done296
+	JMP     done298
 
-wider301:
+wider303:
 	CMPQ    R10, $0x00000008
-	JGT     wider306
+	JGT     wider308
 	SUBQ    $0x00000004, R10
 	LEAQ    constants<>+544(SB), DI
 	MOVQ    R10, R8
@@ -3030,9 +3058,9 @@ wider301:
 	LEAQ    (SI)(R9*1), R8
 	MOVQ    x+144(FP), SI
 	CMPQ    SI, $0x00000002
-	JLT     rows308
+	JLT     rows310
 
-row307:
+row309:
 	VBROADCASTSD (DI), Y5
 	VMOVUPD      (R8), Y6
 	VFMADD231PD  Y6, Y5, Y1
@@ -3047,13 +3075,13 @@ row307:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row307
+	JGE          row309
 
-rows308:
+rows310:
 	CMPQ SI, $0x00000001
-	JLT  rows310
+	JLT  rows312
 
-row309:
+row311:
 	VBROADCASTSD (DI), Y5
 	VMOVUPD      (R8), Y6
 	VFMADD231PD  Y6, Y5, Y1
@@ -3063,18 +3091,18 @@ row309:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row309
+	JGE          row311
 
-rows310:
+rows312:
 	VADDPD  Y3, Y1, Y1
 	VMOVUPD Y1, (AX)(R9*1)
 	VADDPD  Y4, Y2, Y2
 	VMOVUPD Y2, 32(AX)(R9*1)
-	JMP     done296
+	JMP     done298
 
-wider306:
+wider308:
 	CMPQ    R10, $0x0000000c
-	JGT     wider311
+	JGT     wider313
 	SUBQ    $0x00000008, R10
 	LEAQ    constants<>+544(SB), DI
 	MOVQ    R10, R8
@@ -3090,9 +3118,9 @@ wider306:
 	LEAQ    (SI)(R9*1), R8
 	MOVQ    x+144(FP), SI
 	CMPQ    SI, $0x00000002
-	JLT     rows313
+	JLT     rows315
 
-row312:
+row314:
 	VBROADCASTSD (DI), Y7
 	VMOVUPD      (R8), Y8
 	VFMADD231PD  Y8, Y7, Y1
@@ -3111,13 +3139,13 @@ row312:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row312
+	JGE          row314
 
-rows313:
+rows315:
 	CMPQ SI, $0x00000001
-	JLT  rows315
+	JLT  rows317
 
-row314:
+row316:
 	VBROADCASTSD (DI), Y7
 	VMOVUPD      (R8), Y8
 	VFMADD231PD  Y8, Y7, Y1
@@ -3129,18 +3157,18 @@ row314:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row314
+	JGE          row316
 
-rows315:
+rows317:
 	VADDPD  Y4, Y1, Y1
 	VMOVUPD Y1, (AX)(R9*1)
 	VADDPD  Y5, Y2, Y2
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VADDPD  Y6, Y3, Y3
 	VMOVUPD Y3, 64(AX)(R9*1)
-	JMP     done296
+	JMP     done298
 
-wider311:
+wider313:
 	SUBQ    $0x0000000c, R10
 	LEAQ    constants<>+544(SB), DI
 	MOVQ    R10, R8
@@ -3158,9 +3186,9 @@ wider311:
 	LEAQ    (SI)(R9*1), R8
 	MOVQ    x+144(FP), SI
 	CMPQ    SI, $0x00000002
-	JLT     rows318
+	JLT     rows320
 
-row317:
+row319:
 	VBROADCASTSD (DI), Y9
 	VMOVUPD      (R8), Y10
 	VFMADD231PD  Y10, Y9, Y1
@@ -3183,13 +3211,13 @@ row317:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row317
+	JGE          row319
 
-rows318:
+rows320:
 	CMPQ SI, $0x00000001
-	JLT  rows320
+	JLT  rows322
 
-row319:
+row321:
 	VBROADCASTSD (DI), Y9
 	VMOVUPD      (R8), Y10
 	VFMADD231PD  Y10, Y9, Y1
@@ -3203,9 +3231,9 @@ row319:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row319
+	JGE          row321
 
-rows320:
+rows322:
 	VADDPD  Y5, Y1, Y1
 	VMOVUPD Y1, (AX)(R9*1)
 	VADDPD  Y6, Y2, Y2
@@ -3215,10 +3243,10 @@ rows320:
 	VADDPD  Y8, Y4, Y4
 	VMOVUPD Y4, 96(AX)(R9*1)
 
-done296:
-	JMP next289
+done298:
+	JMP next291
 
-back290:
+back292:
 	MOVQ x+144(FP), BX
 	SHLQ $0x03, BX
 	LEAQ (BX)(BX*2), DI
@@ -3228,9 +3256,9 @@ back290:
 	MOVQ y+152(FP), R8
 	MOVQ R8, R9
 	CMPQ R9, $0x00000004
-	JLT  few322
+	JLT  few324
 
-block321:
+block323:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -3240,9 +3268,9 @@ block321:
 	MOVQ   x+144(FP), R11
 	XORQ   R12, R12
 	CMPQ   R11, $0x00000004
-	JLT    rest325
+	JLT    rest327
 
-whole324:
+whole326:
 	VMOVUPD     (R10), Y4
 	VMOVUPD     (R8), Y5
 	VFMADD231PD Y5, Y4, Y0
@@ -3257,11 +3285,11 @@ whole324:
 	ADDQ        $0x00000004, R12
 	SUBQ        $0x00000004, R11
 	CMPQ        R11, $0x00000004
-	JGE         whole324
+	JGE         whole326
 
-rest325:
+rest327:
 	TESTQ       R11, R11
-	JZ          done327
+	JZ          done329
 	LEAQ        constants<>+544(SB), R12
 	NEGQ        R11
 	VMOVUPD     (R12)(R11*8), Y4
@@ -3277,7 +3305,7 @@ rest325:
 	ADDQ        $0x00000020, R10
 	ADDQ        $0x00000020, R8
 
-done327:
+done329:
 	VUNPCKHPD  Y1, Y0, Y4
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y4, Y0, Y0
@@ -3292,11 +3320,11 @@ done327:
 	LEAQ       (SI)(BX*4), SI
 	SUBQ       $0x00000004, R9
 	CMPQ       R9, $0x00000004
-	JGE        block321
+	JGE        block323
 
-few322:
+few324:
 	TESTQ  R9, R9
-	JZ     blocks323
+	JZ     blocks325
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -3306,36 +3334,36 @@ few322:
 	MOVQ   x+144(FP), R11
 	XORQ   R12, R12
 	CMPQ   R11, $0x00000004
-	JLT    rest330
+	JLT    rest332
 
-whole329:
+whole331:
 	VMOVUPD     (R10), Y4
 	VMOVUPD     (R8), Y5
 	VFMADD231PD Y5, Y4, Y0
 	CMPQ        R9, $0x00000001
-	JLE         column331
+	JLE         column333
 	VMOVUPD     (R8)(BX*1), Y5
 	VFMADD231PD Y5, Y4, Y1
 	CMPQ        R9, $0x00000002
-	JLE         column331
+	JLE         column333
 	VMOVUPD     (R8)(BX*2), Y5
 	VFMADD231PD Y5, Y4, Y2
 	CMPQ        R9, $0x00000003
-	JLE         column331
+	JLE         column333
 	VMOVUPD     (R8)(DI*1), Y5
 	VFMADD231PD Y5, Y4, Y3
 
-column331:
+column333:
 	ADDQ $0x00000020, R10
 	ADDQ $0x00000020, R8
 	ADDQ $0x00000004, R12
 	SUBQ $0x00000004, R11
 	CMPQ R11, $0x00000004
-	JGE  whole329
+	JGE  whole331
 
-rest330:
+rest332:
 	TESTQ       R11, R11
-	JZ          done332
+	JZ          done334
 	LEAQ        constants<>+544(SB), R12
 	NEGQ        R11
 	VMOVUPD     (R12)(R11*8), Y4
@@ -3343,23 +3371,23 @@ rest330:
 	VMASKMOVPD  (R8), Y4, Y6
 	VFMADD231PD Y6, Y5, Y0
 	CMPQ        R9, $0x00000001
-	JLE         column333
+	JLE         column335
 	VMASKMOVPD  (R8)(BX*1), Y4, Y6
 	VFMADD231PD Y6, Y5, Y1
 	CMPQ        R9, $0x00000002
-	JLE         column333
+	JLE         column335
 	VMASKMOVPD  (R8)(BX*2), Y4, Y6
 	VFMADD231PD Y6, Y5, Y2
 	CMPQ        R9, $0x00000003
-	JLE         column333
+	JLE         column335
 	VMASKMOVPD  (R8)(DI*1), Y4, Y4
 	VFMADD231PD Y4, Y5, Y3
 
-column333:
+column335:
 	ADDQ $0x00000020, R10
 	ADDQ $0x00000020, R8
 
-done332:
+done334:
 	VUNPCKHPD  Y1, Y0, Y4
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y4, Y0, Y0
@@ -3373,19 +3401,19 @@ done332:
 	ADDQ       $0x00000020, AX
 	LEAQ       (SI)(BX*4), SI
 
-blocks323:
+blocks325:
 	MOVQ (SP), AX
 
-next289:
+next291:
 	MOVQ x+144(FP), BX
 	LEAQ (CX)(BX*8), CX
 	MOVQ y+152(FP), BX
 	LEAQ (AX)(BX*8), AX
 	DECQ DX
-	JNZ  again287
+	JNZ  again289
 
-done288:
-done281:
+done290:
+done283:
 	VZEROUPPER
 	RET
 
@@ -3403,9 +3431,9 @@ TEXT ·absorb256(SB), $0-208
 	MOVQ         list+176(FP), DX
 	MOVQ         count+184(FP), BX
 	TESTQ        BX, BX
-	JLE          done336
+	JLE          done338
 
-again335:
+again337:
 	MOVQ    potentials_base+48(FP), SI
 	MOVQ    16(DX), DI
 	LEAQ    (SI)(DI*8), DI
@@ -3415,37 +3443,37 @@ again335:
 	MOVLQSX 28(DX), SI
 	MOVLQSX 32(DX), R9
 	CMPQ    SI, $0x04
-	JG      long337
+	JG      long339
 	CMPQ    SI, $0x02
-	JNE     more339
+	JNE     more341
 	VMOVUPD (DI), X5
 	TESTQ   R9, R9
-	JLE     done341
+	JLE     done343
 
-again340:
+again342:
 	MOVLQSX (CX), DI
 	ADDQ    $0x04, CX
 	MOVQ    rho_base+144(FP), R10
 	MOVQ    messageAt_base+120(FP), R11
 	TESTQ   R11, R11
-	JZ      same343
+	JZ      same345
 	MOVQ    (R11)(DI*8), R11
-	JMP     found344
+	JMP     found346
 
-same343:
+same345:
 	MOVQ  DI, R11
 	IMULQ SI, R11
 
-found344:
+found346:
 	MOVQ     messages_base+0(FP), R12
 	LEAQ     (R12)(R11*8), R11
 	VMOVDDUP same+168(FP), X6
 	TESTQ    R10, R10
-	JZ       same342
+	JZ       same344
 	SHRQ     $0x01, DI
 	VMOVDDUP (R10)(DI*8), X6
 
-same342:
+same344:
 	VMOVUPD   (AX), X7
 	VMOVAPD   X7, X8
 	VPERMILPD $0x55, X8, X9
@@ -3453,14 +3481,14 @@ same342:
 	VMOVUPD   (R11), X9
 	VSUBPD    X8, X7, X7
 	VUCOMISD  X2, X0
-	JE        undamped345
+	JE        undamped347
 	VCMPPD    $0x04, X9, X7, X11
 	VMULPD    X0, X9, X8
 	VMULPD    X1, X7, X10
 	VADDPD    X8, X10, X10
 	VBLENDVPD X11, X10, X7, X7
 
-undamped345:
+undamped347:
 	VCMPPD      $0x04, X9, X7, X8
 	VSUBPD      X9, X7, X9
 	VANDPD      constants<>+1312(SB), X9, X9
@@ -3471,11 +3499,11 @@ undamped345:
 	VFMADD231PD X7, X6, X5
 	LEAQ        (AX)(SI*8), AX
 	DECQ        R9
-	JNZ         again340
+	JNZ         again342
 
-done341:
+done343:
 	CMPQ      8(DX), $0x00
-	JE        zero346
+	JE        zero348
 	VMOVAPD   X5, X6
 	VPERMILPD $0x55, X6, X7
 	VMAXPD    X7, X6, X6
@@ -3484,43 +3512,43 @@ done341:
 	VMOVDDUP  8(DX), X6
 	VMULPD    X6, X5, X5
 
-zero346:
+zero348:
 	VMOVUPD X5, (R8)
-	JMP     absorbed338
+	JMP     absorbed340
 
-more339:
+more341:
 	LEAQ       constants<>+544(SB), R10
 	MOVQ       SI, R11
 	NEGQ       R11
 	VMOVUPD    (R10)(R11*8), Y5
 	VMASKMOVPD (DI), Y5, Y6
 	TESTQ      R9, R9
-	JLE        done348
+	JLE        done350
 
-again347:
+again349:
 	MOVLQSX (CX), DI
 	ADDQ    $0x04, CX
 	MOVQ    rho_base+144(FP), R10
 	MOVQ    messageAt_base+120(FP), R11
 	TESTQ   R11, R11
-	JZ      same350
+	JZ      same352
 	MOVQ    (R11)(DI*8), R11
-	JMP     found351
+	JMP     found353
 
-same350:
+same352:
 	MOVQ  DI, R11
 	IMULQ SI, R11
 
-found351:
+found353:
 	MOVQ         messages_base+0(FP), R12
 	LEAQ         (R12)(R11*8), R11
 	VBROADCASTSD same+168(FP), Y7
 	TESTQ        R10, R10
-	JZ           same349
+	JZ           same351
 	SHRQ         $0x01, DI
 	VBROADCASTSD (R10)(DI*8), Y7
 
-same349:
+same351:
 	VMASKMOVPD   (AX), Y5, Y8
 	VBROADCASTSD constants<>+1280(SB), Y9
 	VBLENDVPD    Y5, Y8, Y9, Y9
@@ -3533,14 +3561,14 @@ same349:
 	VSUBPD       Y9, Y8, Y8
 	VANDPD       Y5, Y8, Y8
 	VUCOMISD     X2, X0
-	JE           undamped352
+	JE           undamped354
 	VCMPPD       $0x04, Y10, Y8, Y12
 	VMULPD       Y0, Y10, Y9
 	VMULPD       Y1, Y8, Y11
 	VADDPD       Y9, Y11, Y11
 	VBLENDVPD    Y12, Y11, Y8, Y8
 
-undamped352:
+undamped354:
 	VCMPPD    $0x04, Y10, Y8, Y9
 	VSUBPD    Y10, Y8, Y10
 	VANDPD    constants<>+1312(SB), Y10, Y10
@@ -3548,33 +3576,33 @@ undamped352:
 	VPCMPGTQ  Y3, Y10, Y9
 	VBLENDVPD Y9, Y10, Y3, Y3
 	CMPQ      SI, $0x04
-	JLT       partial353
+	JLT       partial355
 	VMOVUPD   Y8, (R11)
-	JMP       stored356
+	JMP       stored358
 
-partial353:
+partial355:
 	LEAQ         (R11), DI
 	VMOVAPD      Y8, Y9
 	TESTQ        $0x00000002, SI
-	JZ           noTwo355
+	JZ           noTwo357
 	VMOVUPD      X9, (DI)
 	VEXTRACTF128 $0x01, Y9, X9
 	ADDQ         $0x00000010, DI
 
-noTwo355:
+noTwo357:
 	TESTQ  $0x00000001, SI
-	JZ     stored356
+	JZ     stored358
 	VMOVSD X9, (DI)
 
-stored356:
+stored358:
 	VFMADD231PD Y8, Y7, Y6
 	LEAQ        (AX)(SI*8), AX
 	DECQ        R9
-	JNZ         again347
+	JNZ         again349
 
-done348:
+done350:
 	CMPQ         8(DX), $0x00
-	JE           zero357
+	JE           zero359
 	VBROADCASTSD constants<>+1280(SB), Y7
 	VBLENDVPD    Y5, Y6, Y7, Y7
 	VMOVAPD      Y7, Y5
@@ -3587,126 +3615,126 @@ done348:
 	VBROADCASTSD 8(DX), Y5
 	VMULPD       Y5, Y6, Y6
 
-zero357:
+zero359:
 	CMPQ    SI, $0x04
-	JLT     partial358
+	JLT     partial360
 	VMOVUPD Y6, (R8)
-	JMP     stored361
+	JMP     stored363
 
-partial358:
+partial360:
 	LEAQ         (R8), DI
 	VMOVAPD      Y6, Y5
 	TESTQ        $0x00000002, SI
-	JZ           noTwo360
+	JZ           noTwo362
 	VMOVUPD      X5, (DI)
 	VEXTRACTF128 $0x01, Y5, X5
 	ADDQ         $0x00000010, DI
 
-noTwo360:
+noTwo362:
 	TESTQ  $0x00000001, SI
-	JZ     stored361
+	JZ     stored363
 	VMOVSD X5, (DI)
 
-stored361:
-	JMP absorbed338
+stored363:
+	JMP absorbed340
 
-long337:
+long339:
 	XORQ R10, R10
 	MOVQ SI, R11
 	CMPQ R11, $0x00000004
-	JLT  rest363
+	JLT  rest365
 
-whole362:
+whole364:
 	VMOVUPD (DI)(R10*8), Y5
 	VMOVUPD Y5, (R8)(R10*8)
 	ADDQ    $0x00000004, R10
 	SUBQ    $0x00000004, R11
 	CMPQ    R11, $0x00000004
-	JGE     whole362
+	JGE     whole364
 
-rest363:
+rest365:
 	TESTQ      R11, R11
-	JZ         done364
+	JZ         done366
 	LEAQ       constants<>+544(SB), R12
 	MOVQ       R11, R13
 	NEGQ       R13
 	VMOVUPD    (R12)(R13*8), Y5
 	VMASKMOVPD (DI)(R10*8), Y5, Y5
 	CMPQ       R11, $0x04
-	JLT        partial365
+	JLT        partial367
 	VMOVUPD    Y5, (R8)(R10*8)
-	JMP        stored368
+	JMP        stored370
 
-partial365:
+partial367:
 	LEAQ         (R8)(R10*8), DI
 	VMOVAPD      Y5, Y5
 	TESTQ        $0x00000002, R11
-	JZ           noTwo367
+	JZ           noTwo369
 	VMOVUPD      X5, (DI)
 	VEXTRACTF128 $0x01, Y5, X5
 	ADDQ         $0x00000010, DI
 
-noTwo367:
+noTwo369:
 	TESTQ  $0x00000001, R11
-	JZ     stored368
+	JZ     stored370
 	VMOVSD X5, (DI)
 
-stored368:
-done364:
+stored370:
+done366:
 	TESTQ R9, R9
-	JLE   done370
+	JLE   done372
 
-again369:
+again371:
 	MOVLQSX (CX), DI
 	ADDQ    $0x04, CX
 	MOVQ    rho_base+144(FP), R10
 	MOVQ    messageAt_base+120(FP), R11
 	TESTQ   R11, R11
-	JZ      same372
+	JZ      same374
 	MOVQ    (R11)(DI*8), R11
-	JMP     found373
+	JMP     found375
 
-same372:
+same374:
 	MOVQ  DI, R11
 	IMULQ SI, R11
 
-found373:
+found375:
 	MOVQ         messages_base+0(FP), R12
 	LEAQ         (R12)(R11*8), R11
 	VBROADCASTSD same+168(FP), Y5
 	TESTQ        R10, R10
-	JZ           same371
+	JZ           same373
 	SHRQ         $0x01, DI
 	VBROADCASTSD (R10)(DI*8), Y5
 
-same371:
+same373:
 	VBROADCASTSD constants<>+1280(SB), Y6
 	CMPQ         SI, $0x08
-	JNE          other374
+	JNE          other376
 	XORQ         DI, DI
 	VMOVUPD      (AX)(DI*8), Y7
 	VMAXPD       Y7, Y6, Y6
 	VMOVUPD      32(AX)(DI*8), Y7
 	VMAXPD       Y7, Y6, Y6
-	JMP          row375
+	JMP          row377
 
-other374:
+other376:
 	XORQ DI, DI
 	MOVQ SI, R10
 	CMPQ R10, $0x00000004
-	JLT  rest377
+	JLT  rest379
 
-whole376:
+whole378:
 	VMOVUPD (AX)(DI*8), Y7
 	VMAXPD  Y7, Y6, Y6
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, R10
 	CMPQ    R10, $0x00000004
-	JGE     whole376
+	JGE     whole378
 
-rest377:
+rest379:
 	TESTQ        R10, R10
-	JZ           done378
+	JZ           done380
 	LEAQ         constants<>+544(SB), R12
 	NEGQ         R10
 	VMOVUPD      (R12)(R10*8), Y7
@@ -3715,27 +3743,27 @@ rest377:
 	VBLENDVPD    Y7, Y8, Y9, Y9
 	VMAXPD       Y9, Y6, Y6
 
-done378:
-row375:
+done380:
+row377:
 	VPERM2F128 $0x01, Y6, Y6, Y7
 	VMAXPD     Y7, Y6, Y6
 	VPERMILPD  $0x55, Y6, Y7
 	VMAXPD     Y7, Y6, Y6
 	CMPQ       SI, $0x08
-	JNE        other379
+	JNE        other381
 	XORQ       DI, DI
 	VMOVUPD    (AX)(DI*8), Y7
 	VMOVUPD    (R11)(DI*8), Y8
 	VSUBPD     Y6, Y7, Y7
 	VUCOMISD   X2, X0
-	JE         undamped381
+	JE         undamped383
 	VCMPPD     $0x04, Y8, Y7, Y11
 	VMULPD     Y0, Y8, Y9
 	VMULPD     Y1, Y7, Y10
 	VADDPD     Y9, Y10, Y10
 	VBLENDVPD  Y11, Y10, Y7, Y7
 
-undamped381:
+undamped383:
 	VCMPPD      $0x04, Y8, Y7, Y9
 	VSUBPD      Y8, Y7, Y8
 	VANDPD      constants<>+1312(SB), Y8, Y8
@@ -3750,14 +3778,14 @@ undamped381:
 	VMOVUPD     32(R11)(DI*8), Y8
 	VSUBPD      Y6, Y7, Y7
 	VUCOMISD    X2, X0
-	JE          undamped382
+	JE          undamped384
 	VCMPPD      $0x04, Y8, Y7, Y10
 	VMULPD      Y0, Y8, Y6
 	VMULPD      Y1, Y7, Y9
 	VADDPD      Y6, Y9, Y9
 	VBLENDVPD   Y10, Y9, Y7, Y7
 
-undamped382:
+undamped384:
 	VCMPPD      $0x04, Y8, Y7, Y6
 	VSUBPD      Y8, Y7, Y8
 	VANDPD      constants<>+1312(SB), Y8, Y8
@@ -3768,27 +3796,27 @@ undamped382:
 	VMOVUPD     32(R8)(DI*8), Y6
 	VFMADD231PD Y7, Y5, Y6
 	VMOVUPD     Y6, 32(R8)(DI*8)
-	JMP         row380
+	JMP         row382
 
-other379:
+other381:
 	XORQ DI, DI
 	MOVQ SI, R10
 	CMPQ R10, $0x00000004
-	JLT  rest384
+	JLT  rest386
 
-whole383:
+whole385:
 	VMOVUPD   (AX)(DI*8), Y7
 	VMOVUPD   (R11)(DI*8), Y8
 	VSUBPD    Y6, Y7, Y7
 	VUCOMISD  X2, X0
-	JE        undamped385
+	JE        undamped387
 	VCMPPD    $0x04, Y8, Y7, Y11
 	VMULPD    Y0, Y8, Y9
 	VMULPD    Y1, Y7, Y10
 	VADDPD    Y9, Y10, Y10
 	VBLENDVPD Y11, Y10, Y7, Y7
 
-undamped385:
+undamped387:
 	VCMPPD      $0x04, Y8, Y7, Y9
 	VSUBPD      Y8, Y7, Y8
 	VANDPD      constants<>+1312(SB), Y8, Y8
@@ -3802,11 +3830,11 @@ undamped385:
 	ADDQ        $0x00000004, DI
 	SUBQ        $0x00000004, R10
 	CMPQ        R10, $0x00000004
-	JGE         whole383
+	JGE         whole385
 
-rest384:
+rest386:
 	TESTQ      R10, R10
-	JZ         done386
+	JZ         done388
 	LEAQ       constants<>+544(SB), R12
 	MOVQ       R10, R13
 	NEGQ       R13
@@ -3816,14 +3844,14 @@ rest384:
 	VSUBPD     Y6, Y8, Y8
 	VANDPD     Y7, Y8, Y8
 	VUCOMISD   X2, X0
-	JE         undamped387
+	JE         undamped389
 	VCMPPD     $0x04, Y9, Y8, Y11
 	VMULPD     Y0, Y9, Y6
 	VMULPD     Y1, Y8, Y10
 	VADDPD     Y6, Y10, Y10
 	VBLENDVPD  Y11, Y10, Y8, Y8
 
-undamped387:
+undamped389:
 	VCMPPD    $0x04, Y9, Y8, Y6
 	VSUBPD    Y9, Y8, Y9
 	VANDPD    constants<>+1312(SB), Y9, Y9
@@ -3831,83 +3859,83 @@ undamped387:
 	VPCMPGTQ  Y3, Y9, Y6
 	VBLENDVPD Y6, Y9, Y3, Y3
 	CMPQ      R10, $0x04
-	JLT       partial388
+	JLT       partial390
 	VMOVUPD   Y8, (R11)(DI*8)
-	JMP       stored391
+	JMP       stored393
 
-partial388:
+partial390:
 	LEAQ         (R11)(DI*8), R11
 	VMOVAPD      Y8, Y6
 	TESTQ        $0x00000002, R10
-	JZ           noTwo390
+	JZ           noTwo392
 	VMOVUPD      X6, (R11)
 	VEXTRACTF128 $0x01, Y6, X6
 	ADDQ         $0x00000010, R11
 
-noTwo390:
+noTwo392:
 	TESTQ  $0x00000001, R10
-	JZ     stored391
+	JZ     stored393
 	VMOVSD X6, (R11)
 
-stored391:
+stored393:
 	VMASKMOVPD  (R8)(DI*8), Y7, Y6
 	VFMADD231PD Y8, Y5, Y6
 	CMPQ        R10, $0x04
-	JLT         partial392
+	JLT         partial394
 	VMOVUPD     Y6, (R8)(DI*8)
-	JMP         stored395
+	JMP         stored397
 
-partial392:
+partial394:
 	LEAQ         (R8)(DI*8), DI
 	VMOVAPD      Y6, Y5
 	TESTQ        $0x00000002, R10
-	JZ           noTwo394
+	JZ           noTwo396
 	VMOVUPD      X5, (DI)
 	VEXTRACTF128 $0x01, Y5, X5
 	ADDQ         $0x00000010, DI
 
-noTwo394:
+noTwo396:
 	TESTQ  $0x00000001, R10
-	JZ     stored395
+	JZ     stored397
 	VMOVSD X5, (DI)
 
-stored395:
-done386:
-row380:
+stored397:
+done388:
+row382:
 	LEAQ (AX)(SI*8), AX
 	DECQ R9
-	JNZ  again369
+	JNZ  again371
 
-done370:
+done372:
 	CMPQ         8(DX), $0x00
-	JE           zero396
+	JE           zero398
 	VBROADCASTSD constants<>+1280(SB), Y5
 	CMPQ         SI, $0x08
-	JNE          other397
+	JNE          other399
 	XORQ         DI, DI
 	VMOVUPD      (R8)(DI*8), Y6
 	VMAXPD       Y6, Y5, Y5
 	VMOVUPD      32(R8)(DI*8), Y6
 	VMAXPD       Y6, Y5, Y5
-	JMP          row398
+	JMP          row400
 
-other397:
+other399:
 	XORQ DI, DI
 	MOVQ SI, R9
 	CMPQ R9, $0x00000004
-	JLT  rest400
+	JLT  rest402
 
-whole399:
+whole401:
 	VMOVUPD (R8)(DI*8), Y6
 	VMAXPD  Y6, Y5, Y5
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, R9
 	CMPQ    R9, $0x00000004
-	JGE     whole399
+	JGE     whole401
 
-rest400:
+rest402:
 	TESTQ        R9, R9
-	JZ           done401
+	JZ           done403
 	LEAQ         constants<>+544(SB), R10
 	NEGQ         R9
 	VMOVUPD      (R10)(R9*8), Y6
@@ -3916,10 +3944,10 @@ rest400:
 	VBLENDVPD    Y6, Y7, Y8, Y8
 	VMAXPD       Y8, Y5, Y5
 
-done401:
-row398:
+done403:
+row400:
 	CMPQ         SI, $0x08
-	JNE          other402
+	JNE          other404
 	XORQ         SI, SI
 	VMOVUPD      (R8)(SI*8), Y6
 	VMOVAPD      Y5, Y7
@@ -3943,14 +3971,14 @@ row398:
 	VBROADCASTSD 8(DX), Y5
 	VMULPD       Y5, Y6, Y6
 	VMOVUPD      Y6, 32(R8)(SI*8)
-	JMP          row403
+	JMP          row405
 
-other402:
+other404:
 	XORQ DI, DI
 	CMPQ SI, $0x00000004
-	JLT  rest405
+	JLT  rest407
 
-whole404:
+whole406:
 	VMOVUPD      (R8)(DI*8), Y6
 	VMOVAPD      Y5, Y7
 	VPERM2F128   $0x01, Y7, Y7, Y8
@@ -3965,11 +3993,11 @@ whole404:
 	ADDQ         $0x00000004, DI
 	SUBQ         $0x00000004, SI
 	CMPQ         SI, $0x00000004
-	JGE          whole404
+	JGE          whole406
 
-rest405:
+rest407:
 	TESTQ        SI, SI
-	JZ           done406
+	JZ           done408
 	LEAQ         constants<>+544(SB), R9
 	MOVQ         SI, R10
 	NEGQ         R10
@@ -3985,34 +4013,34 @@ rest405:
 	VBROADCASTSD 8(DX), Y5
 	VMULPD       Y5, Y6, Y6
 	CMPQ         SI, $0x04
-	JLT          partial407
+	JLT          partial409
 	VMOVUPD      Y6, (R8)(DI*8)
-	JMP          stored410
+	JMP          stored412
 
-partial407:
+partial409:
 	LEAQ         (R8)(DI*8), DI
 	VMOVAPD      Y6, Y5
 	TESTQ        $0x00000002, SI
-	JZ           noTwo409
+	JZ           noTwo411
 	VMOVUPD      X5, (DI)
 	VEXTRACTF128 $0x01, Y5, X5
 	ADDQ         $0x00000010, DI
 
-noTwo409:
+noTwo411:
 	TESTQ  $0x00000001, SI
-	JZ     stored410
+	JZ     stored412
 	VMOVSD X5, (DI)
 
-stored410:
-done406:
-row403:
-zero396:
-absorbed338:
+stored412:
+done408:
+row405:
+zero398:
+absorbed340:
 	ADDQ $0x00000028, DX
 	DECQ BX
-	JNZ  again335
+	JNZ  again337
 
-done336:
+done338:
 	VPCMPGTQ   Y3, Y4, Y0
 	VBLENDVPD  Y0, Y4, Y3, Y3
 	VPERM2F128 $0x01, Y3, Y3, Y0
@@ -4033,46 +4061,46 @@ TEXT ·totals256(SB), $0-64
 	MOVQ  list+48(FP), DX
 	MOVQ  count+56(FP), BX
 	TESTQ BX, BX
-	JLE   done413
+	JLE   done415
 
-again412:
+again414:
 	MOVLQSX 24(DX), SI
 	LEAQ    (CX)(SI*8), SI
 	VXORPD  Y0, Y0, Y0
 	MOVLQSX 28(DX), DI
 	CMPQ    DI, $0x08
-	JNE     other414
+	JNE     other416
 	XORQ    DI, DI
 	VMOVUPD (SI)(DI*8), Y1
 	VADDPD  Y1, Y0, Y0
 	VMOVUPD 32(SI)(DI*8), Y1
 	VADDPD  Y1, Y0, Y0
-	JMP     row415
+	JMP     row417
 
-other414:
+other416:
 	XORQ R8, R8
 	CMPQ DI, $0x00000004
-	JLT  rest417
+	JLT  rest419
 
-whole416:
+whole418:
 	VMOVUPD (SI)(R8*8), Y1
 	VADDPD  Y1, Y0, Y0
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, DI
 	CMPQ    DI, $0x00000004
-	JGE     whole416
+	JGE     whole418
 
-rest417:
+rest419:
 	TESTQ      DI, DI
-	JZ         done418
+	JZ         done420
 	LEAQ       constants<>+544(SB), R9
 	NEGQ       DI
 	VMOVUPD    (R9)(DI*8), Y1
 	VMASKMOVPD (SI)(R8*8), Y1, Y1
 	VADDPD     Y1, Y0, Y0
 
-done418:
-row415:
+done420:
+row417:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VPERMILPD  $0x55, Y0, Y1
@@ -4081,9 +4109,9 @@ row415:
 	ADDQ       $0x08, AX
 	ADDQ       $0x00000028, DX
 	DECQ       BX
-	JNZ        again412
+	JNZ        again414
 
-done413:
+done415:
 	VZEROUPPER
 	RET
 
@@ -4097,9 +4125,9 @@ TEXT ·settle256(SB), $0-96
 	MOVQ   list+72(FP), BX
 	MOVQ   count+80(FP), SI
 	TESTQ  SI, SI
-	JLE    done421
+	JLE    done423
 
-again420:
+again422:
 	MOVQ         (BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      24(BX), R8
@@ -4108,7 +4136,7 @@ again420:
 	ADDQ         $0x08, DX
 	MOVLQSX      28(BX), R9
 	CMPQ         R9, $0x08
-	JNE          other422
+	JNE          other424
 	XORQ         R9, R9
 	VMOVUPD      (R8)(R9*8), Y2
 	VMOVUPD      (DI)(R9*8), Y3
@@ -4130,14 +4158,14 @@ again420:
 	VPCMPGTQ     Y0, Y3, Y1
 	VBLENDVPD    Y1, Y3, Y0, Y0
 	VMOVUPD      Y2, 32(DI)(R9*8)
-	JMP          row423
+	JMP          row425
 
-other422:
+other424:
 	XORQ R10, R10
 	CMPQ R9, $0x00000004
-	JLT  rest425
+	JLT  rest427
 
-whole424:
+whole426:
 	VMOVUPD   (R8)(R10*8), Y2
 	VMOVUPD   (DI)(R10*8), Y3
 	VSUBPD    Y1, Y2, Y2
@@ -4151,11 +4179,11 @@ whole424:
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, R9
 	CMPQ      R9, $0x00000004
-	JGE       whole424
+	JGE       whole426
 
-rest425:
+rest427:
 	TESTQ      R9, R9
-	JZ         done426
+	JZ         done428
 	LEAQ       constants<>+544(SB), R11
 	MOVQ       R9, R12
 	NEGQ       R12
@@ -4171,32 +4199,32 @@ rest425:
 	VPCMPGTQ   Y0, Y2, Y1
 	VBLENDVPD  Y1, Y2, Y0, Y0
 	CMPQ       R9, $0x04
-	JLT        partial427
+	JLT        partial429
 	VMOVUPD    Y3, (DI)(R10*8)
-	JMP        stored430
+	JMP        stored432
 
-partial427:
+partial429:
 	LEAQ         (DI)(R10*8), DI
 	VMOVAPD      Y3, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo429
+	JZ           noTwo431
 	VMOVUPD      X1, (DI)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, DI
 
-noTwo429:
+noTwo431:
 	TESTQ  $0x00000001, R9
-	JZ     stored430
+	JZ     stored432
 	VMOVSD X1, (DI)
 
-stored430:
-done426:
-row423:
+stored432:
+done428:
+row425:
 	ADDQ $0x00000028, BX
 	DECQ SI
-	JNZ  again420
+	JNZ  again422
 
-done421:
+done423:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VPCMPGTQ   Y0, Y1, Y2
 	VBLENDVPD  Y2, Y1, Y0, Y0
@@ -4220,9 +4248,9 @@ TEXT ·exponentials256(SB), $0-33
 	XORQ         DX, DX
 	MOVQ         CX, BX
 	CMPQ         BX, $0x00000008
-	JLT          rest432
+	JLT          rest434
 
-whole431:
+whole433:
 	VMOVUPD   (AX)(DX*8), Y5
 	VANDPD    constants<>+1312(SB), Y5, Y5
 	VPCMPGTQ  Y1, Y5, Y6
@@ -4234,13 +4262,13 @@ whole431:
 	ADDQ      $0x00000008, DX
 	SUBQ      $0x00000008, BX
 	CMPQ      BX, $0x00000008
-	JGE       whole431
+	JGE       whole433
 
-rest432:
+rest434:
 	CMPQ BX, $0x00000004
-	JLT  rest434
+	JLT  rest436
 
-whole433:
+whole435:
 	VMOVUPD   (AX)(DX*8), Y5
 	VANDPD    constants<>+1312(SB), Y5, Y5
 	VPCMPGTQ  Y1, Y5, Y6
@@ -4248,11 +4276,11 @@ whole433:
 	ADDQ      $0x00000004, DX
 	SUBQ      $0x00000004, BX
 	CMPQ      BX, $0x00000004
-	JGE       whole433
+	JGE       whole435
 
-rest434:
+rest436:
 	TESTQ      BX, BX
-	JZ         done435
+	JZ         done437
 	LEAQ       constants<>+544(SB), SI
 	NEGQ       BX
 	VMOVUPD    (SI)(BX*8), Y5
@@ -4261,7 +4289,7 @@ rest434:
 	VPCMPGTQ   Y1, Y5, Y6
 	VBLENDVPD  Y6, Y5, Y1, Y1
 
-done435:
+done437:
 	VPCMPGTQ  Y1, Y2, Y5
 	VBLENDVPD Y5, Y2, Y1, Y1
 	VANDPD    constants<>+1312(SB), Y0, Y2
@@ -4269,12 +4297,12 @@ done435:
 	VCMPPD    $0x06, constants<>+1376(SB), Y1, Y1
 	VMOVMSKPD Y1, DX
 	TESTL     DX, DX
-	JNZ       unsafe436
+	JNZ       unsafe438
 	XORQ      DX, DX
 	CMPQ      CX, $0x00000008
-	JLT       rest438
+	JLT       rest440
 
-whole437:
+whole439:
 	VMOVUPD      (AX)(DX*8), Y2
 	VMULPD       Y0, Y2, Y2
 	VMOVUPD      32(AX)(DX*8), Y5
@@ -4334,13 +4362,13 @@ whole437:
 	ADDQ         $0x00000008, DX
 	SUBQ         $0x00000008, CX
 	CMPQ         CX, $0x00000008
-	JGE          whole437
+	JGE          whole439
 
-rest438:
+rest440:
 	CMPQ CX, $0x00000004
-	JLT  rest440
+	JLT  rest442
 
-whole439:
+whole441:
 	VMOVUPD      (AX)(DX*8), Y2
 	VMULPD       Y0, Y2, Y2
 	VMOVAPD      Y3, Y5
@@ -4372,11 +4400,11 @@ whole439:
 	ADDQ         $0x00000004, DX
 	SUBQ         $0x00000004, CX
 	CMPQ         CX, $0x00000004
-	JGE          whole439
+	JGE          whole441
 
-rest440:
+rest442:
 	TESTQ        CX, CX
-	JZ           done441
+	JZ           done443
 	LEAQ         constants<>+544(SB), BX
 	MOVQ         CX, SI
 	NEGQ         SI
@@ -4411,34 +4439,34 @@ rest440:
 	VPSLLQ       $0x34, Y0, Y0
 	VPADDQ       Y0, Y6, Y6
 	CMPQ         CX, $0x04
-	JLT          partial442
+	JLT          partial444
 	VMOVUPD      Y6, (AX)(DX*8)
-	JMP          stored445
+	JMP          stored447
 
-partial442:
+partial444:
 	LEAQ         (AX)(DX*8), AX
 	VMOVAPD      Y6, Y0
 	TESTQ        $0x00000002, CX
-	JZ           noTwo444
+	JZ           noTwo446
 	VMOVUPD      X0, (AX)
 	VEXTRACTF128 $0x01, Y0, X0
 	ADDQ         $0x00000010, AX
 
-noTwo444:
+noTwo446:
 	TESTQ  $0x00000001, CX
-	JZ     stored445
+	JZ     stored447
 	VMOVSD X0, (AX)
 
-stored445:
-done441:
-unsafe436:
+stored447:
+done443:
+unsafe438:
 	XORB      AL, AL
 	VMOVMSKPD Y1, CX
 	TESTL     CX, CX
-	JNZ       any446
+	JNZ       any448
 	MOVB      $0x01, AL
 
-any446:
+any448:
 	MOVB AL, ret+32(FP)
 	VZEROUPPER
 	RET
@@ -4461,7 +4489,7 @@ TEXT ·edgeBeliefs256(SB), $0-184
 	SUBQ         SI, DX
 	MOVQ         DX, logs_base+120(FP)
 
-edge447:
+edge449:
 	MOVQ         (CX), DX
 	MOVQ         tables_base+72(FP), R9
 	LEAQ         (R9)(DX*8), DX
@@ -4469,10 +4497,10 @@ edge447:
 	VXORPD       Y1, Y1, Y1
 	MOVQ         ku+168(FP), R9
 	CMPQ         R9, $0x08
-	JNE          other448
+	JNE          other450
 	MOVQ         kv+176(FP), R9
 	CMPQ         R9, $0x08
-	JNE          other448
+	JNE          other450
 	VXORPD       Y3, Y3, Y3
 	VXORPD       Y4, Y4, Y4
 	VBROADCASTSD (BX), Y5
@@ -4519,22 +4547,22 @@ edge447:
 	VFMADD231PD  Y3, Y5, Y0
 	VMOVUPD      32(SI), Y3
 	VFMADD231PD  Y4, Y3, Y0
-	JMP          columns449
+	JMP          columns451
 
-other448:
+other450:
 	MOVQ kv+176(FP), R9
 	XORQ R10, R10
 	CMPQ R9, $0x0000000c
-	JLT  few451
+	JLT  few453
 
-panel450:
+panel452:
 	VXORPD Y3, Y3, Y3
 	VXORPD Y4, Y4, Y4
 	VXORPD Y5, Y5, Y5
 	XORQ   R11, R11
 	MOVQ   R10, R12
 
-row453:
+row455:
 	VBROADCASTSD (BX)(R11*8), Y6
 	VMOVUPD      (DX)(R12*1), Y7
 	VFMADD231PD  Y7, Y6, Y3
@@ -4546,7 +4574,7 @@ row453:
 	INCQ         R11
 	MOVQ         ku+168(FP), R13
 	CMPQ         R11, R13
-	JL           row453
+	JL           row455
 	VMOVUPD      (SI)(R10*1), Y6
 	VFMADD231PD  Y3, Y6, Y0
 	VMOVUPD      32(SI)(R10*1), Y3
@@ -4556,13 +4584,13 @@ row453:
 	ADDQ         $0x00000060, R10
 	SUBQ         $0x0000000c, R9
 	CMPQ         R9, $0x0000000c
-	JGE          panel450
+	JGE          panel452
 
-few451:
+few453:
 	TESTQ   R9, R9
-	JZ      done452
+	JZ      done454
 	CMPQ    R9, $0x00000004
-	JGT     wider454
+	JGT     wider456
 	LEAQ    constants<>+544(SB), R11
 	NEGQ    R9
 	VMOVUPD (R11)(R9*8), Y3
@@ -4570,7 +4598,7 @@ few451:
 	XORQ    R9, R9
 	MOVQ    R10, R11
 
-row455:
+row457:
 	VBROADCASTSD (BX)(R9*8), Y5
 	VMASKMOVPD   (DX)(R11*1), Y3, Y6
 	VFMADD231PD  Y6, Y5, Y4
@@ -4578,14 +4606,14 @@ row455:
 	INCQ         R9
 	MOVQ         ku+168(FP), R12
 	CMPQ         R9, R12
-	JL           row455
+	JL           row457
 	VMASKMOVPD   (SI)(R10*1), Y3, Y3
 	VFMADD231PD  Y4, Y3, Y0
-	JMP          done452
+	JMP          done454
 
-wider454:
+wider456:
 	CMPQ    R9, $0x00000008
-	JGT     wider456
+	JGT     wider458
 	SUBQ    $0x00000004, R9
 	LEAQ    constants<>+544(SB), R11
 	NEGQ    R9
@@ -4595,7 +4623,7 @@ wider454:
 	XORQ    R9, R9
 	MOVQ    R10, R11
 
-row457:
+row459:
 	VBROADCASTSD (BX)(R9*8), Y6
 	VMOVUPD      (DX)(R11*1), Y7
 	VFMADD231PD  Y7, Y6, Y4
@@ -4605,14 +4633,14 @@ row457:
 	INCQ         R9
 	MOVQ         ku+168(FP), R12
 	CMPQ         R9, R12
-	JL           row457
+	JL           row459
 	VMOVUPD      (SI)(R10*1), Y6
 	VFMADD231PD  Y4, Y6, Y0
 	VMASKMOVPD   32(SI)(R10*1), Y3, Y3
 	VFMADD231PD  Y5, Y3, Y0
-	JMP          done452
+	JMP          done454
 
-wider456:
+wider458:
 	SUBQ    $0x00000008, R9
 	LEAQ    constants<>+544(SB), R11
 	NEGQ    R9
@@ -4623,7 +4651,7 @@ wider456:
 	XORQ    R9, R9
 	MOVQ    R10, R11
 
-row459:
+row461:
 	VBROADCASTSD (BX)(R9*8), Y7
 	VMOVUPD      (DX)(R11*1), Y8
 	VFMADD231PD  Y8, Y7, Y4
@@ -4635,7 +4663,7 @@ row459:
 	INCQ         R9
 	MOVQ         ku+168(FP), R12
 	CMPQ         R9, R12
-	JL           row459
+	JL           row461
 	VMOVUPD      (SI)(R10*1), Y7
 	VFMADD231PD  Y4, Y7, Y0
 	VMOVUPD      32(SI)(R10*1), Y4
@@ -4643,18 +4671,18 @@ row459:
 	VMASKMOVPD   64(SI)(R10*1), Y3, Y3
 	VFMADD231PD  Y6, Y3, Y0
 
-done452:
-columns449:
+done454:
+columns451:
 	VPERM2F128   $0x01, Y0, Y0, Y3
 	VADDPD       Y3, Y0, Y0
 	VPERMILPD    $0x55, Y0, Y3
 	VADDPD       Y3, Y0, Y0
 	MOVQ         ku+168(FP), R9
 	CMPQ         R9, $0x08
-	JNE          other460
+	JNE          other462
 	MOVQ         kv+176(FP), R9
 	CMPQ         R9, $0x08
-	JNE          other460
+	JNE          other462
 	VXORPD       Y5, Y5, Y5
 	VXORPD       Y6, Y6, Y6
 	VXORPD       Y7, Y7, Y7
@@ -4795,15 +4823,15 @@ columns449:
 	VMAXPD       Y3, Y2, Y3
 	VFMADD231PD  Y6, Y3, Y8
 	VADDPD       Y8, Y1, Y1
-	JMP          columns461
+	JMP          columns463
 
-other460:
+other462:
 	MOVQ kv+176(FP), R9
 	XORQ R10, R10
 	CMPQ R9, $0x0000000c
-	JLT  few463
+	JLT  few465
 
-panel462:
+panel464:
 	VXORPD  Y6, Y6, Y6
 	VXORPD  Y7, Y7, Y7
 	VXORPD  Y8, Y8, Y8
@@ -4821,7 +4849,7 @@ panel462:
 	XORQ    R12, R12
 	MOVQ    R10, R13
 
-row465:
+row467:
 	VBROADCASTSD (BX)(R12*8), Y12
 	VBROADCASTSD (R11)(R12*8), Y13
 	VMAXPD       Y13, Y2, Y13
@@ -4847,7 +4875,7 @@ row465:
 	INCQ         R12
 	MOVQ         ku+168(FP), R14
 	CMPQ         R12, R14
-	JL           row465
+	JL           row467
 	MOVQ         logs_base+120(FP), R11
 	ADDQ         SI, R11
 	VMOVUPD      (R11)(R10*1), Y3
@@ -4865,13 +4893,13 @@ row465:
 	ADDQ         $0x00000060, R10
 	SUBQ         $0x0000000c, R9
 	CMPQ         R9, $0x0000000c
-	JGE          panel462
+	JGE          panel464
 
-few463:
+few465:
 	TESTQ      R9, R9
-	JZ         done464
+	JZ         done466
 	CMPQ       R9, $0x00000004
-	JGT        wider466
+	JGT        wider468
 	LEAQ       constants<>+544(SB), R11
 	MOVQ       R9, R12
 	NEGQ       R12
@@ -4885,7 +4913,7 @@ few463:
 	XORQ       R12, R12
 	MOVQ       R10, R13
 
-row467:
+row469:
 	VBROADCASTSD (BX)(R12*8), Y7
 	VBROADCASTSD (R11)(R12*8), Y8
 	VMAXPD       Y8, Y2, Y8
@@ -4893,43 +4921,43 @@ row467:
 	VMULPD       Y4, Y9, Y9
 	VMULPD       Y7, Y9, Y9
 	CMPQ         R9, $0x04
-	JLT          partial468
+	JLT          partial470
 	VMOVUPD      Y9, (R8)(R13*1)
-	JMP          stored471
+	JMP          stored473
 
-partial468:
+partial470:
 	LEAQ         (R8)(R13*1), R14
 	VMOVAPD      Y9, Y7
 	TESTQ        $0x00000002, R9
-	JZ           noTwo470
+	JZ           noTwo472
 	VMOVUPD      X7, (R14)
 	VEXTRACTF128 $0x01, Y7, X7
 	ADDQ         $0x00000010, R14
 
-noTwo470:
+noTwo472:
 	TESTQ  $0x00000001, R9
-	JZ     stored471
+	JZ     stored473
 	VMOVSD X7, (R14)
 
-stored471:
+stored473:
 	VADDPD      Y9, Y5, Y5
 	VFMADD231PD Y9, Y8, Y6
 	ADDQ        DI, R13
 	INCQ        R12
 	MOVQ        ku+168(FP), R14
 	CMPQ        R12, R14
-	JL          row467
+	JL          row469
 	MOVQ        logs_base+120(FP), R11
 	ADDQ        SI, R11
 	VMASKMOVPD  (R11)(R10*1), Y3, Y3
 	VMAXPD      Y3, Y2, Y3
 	VFMADD231PD Y5, Y3, Y6
 	VADDPD      Y6, Y1, Y1
-	JMP         done464
+	JMP         done466
 
-wider466:
+wider468:
 	CMPQ       R9, $0x00000008
-	JGT        wider472
+	JGT        wider474
 	SUBQ       $0x00000004, R9
 	LEAQ       constants<>+544(SB), R11
 	MOVQ       R9, R12
@@ -4948,7 +4976,7 @@ wider466:
 	XORQ       R12, R12
 	MOVQ       R10, R13
 
-row473:
+row475:
 	VBROADCASTSD (BX)(R12*8), Y10
 	VBROADCASTSD (R11)(R12*8), Y11
 	VMAXPD       Y11, Y2, Y11
@@ -4962,32 +4990,32 @@ row473:
 	VMULPD       Y5, Y12, Y12
 	VMULPD       Y10, Y12, Y12
 	CMPQ         R9, $0x04
-	JLT          partial474
+	JLT          partial476
 	VMOVUPD      Y12, 32(R8)(R13*1)
-	JMP          stored477
+	JMP          stored479
 
-partial474:
+partial476:
 	LEAQ         32(R8)(R13*1), R14
 	VMOVAPD      Y12, Y10
 	TESTQ        $0x00000002, R9
-	JZ           noTwo476
+	JZ           noTwo478
 	VMOVUPD      X10, (R14)
 	VEXTRACTF128 $0x01, Y10, X10
 	ADDQ         $0x00000010, R14
 
-noTwo476:
+noTwo478:
 	TESTQ  $0x00000001, R9
-	JZ     stored477
+	JZ     stored479
 	VMOVSD X10, (R14)
 
-stored477:
+stored479:
 	VADDPD      Y12, Y7, Y7
 	VFMADD231PD Y12, Y11, Y9
 	ADDQ        DI, R13
 	INCQ        R12
 	MOVQ        ku+168(FP), R14
 	CMPQ        R12, R14
-	JL          row473
+	JL          row475
 	MOVQ        logs_base+120(FP), R11
 	ADDQ        SI, R11
 	VMOVUPD     (R11)(R10*1), Y4
@@ -4998,9 +5026,9 @@ stored477:
 	VMAXPD      Y3, Y2, Y3
 	VFMADD231PD Y7, Y3, Y9
 	VADDPD      Y9, Y1, Y1
-	JMP         done464
+	JMP         done466
 
-wider472:
+wider474:
 	SUBQ       $0x00000008, R9
 	LEAQ       constants<>+544(SB), R11
 	MOVQ       R9, R12
@@ -5023,7 +5051,7 @@ wider472:
 	XORQ       R12, R12
 	MOVQ       R10, R13
 
-row479:
+row481:
 	VBROADCASTSD (BX)(R12*8), Y13
 	VBROADCASTSD (R11)(R12*8), Y14
 	VMAXPD       Y14, Y2, Y14
@@ -5043,32 +5071,32 @@ row479:
 	VMULPD       Y6, Y15, Y15
 	VMULPD       Y13, Y15, Y15
 	CMPQ         R9, $0x04
-	JLT          partial480
+	JLT          partial482
 	VMOVUPD      Y15, 64(R8)(R13*1)
-	JMP          stored483
+	JMP          stored485
 
-partial480:
+partial482:
 	LEAQ         64(R8)(R13*1), R14
 	VMOVAPD      Y15, Y13
 	TESTQ        $0x00000002, R9
-	JZ           noTwo482
+	JZ           noTwo484
 	VMOVUPD      X13, (R14)
 	VEXTRACTF128 $0x01, Y13, X13
 	ADDQ         $0x00000010, R14
 
-noTwo482:
+noTwo484:
 	TESTQ  $0x00000001, R9
-	JZ     stored483
+	JZ     stored485
 	VMOVSD X13, (R14)
 
-stored483:
+stored485:
 	VADDPD      Y15, Y9, Y9
 	VFMADD231PD Y15, Y14, Y12
 	ADDQ        DI, R13
 	INCQ        R12
 	MOVQ        ku+168(FP), R14
 	CMPQ        R12, R14
-	JL          row479
+	JL          row481
 	MOVQ        logs_base+120(FP), R11
 	ADDQ        SI, R11
 	VMOVUPD     (R11)(R10*1), Y4
@@ -5084,8 +5112,8 @@ stored483:
 	VFMADD231PD Y9, Y3, Y12
 	VADDPD      Y12, Y1, Y1
 
-done464:
-columns461:
+done466:
+columns463:
 	VPERM2F128 $0x01, Y1, Y1, Y3
 	VADDPD     Y3, Y1, Y1
 	VPERMILPD  $0x55, Y1, Y3
@@ -5103,7 +5131,7 @@ columns461:
 	ADDQ       R9, R8
 	ADDQ       $0x08, CX
 	DECQ       AX
-	JNZ        edge447
+	JNZ        edge449
 	VZEROUPPER
 	RET
 
@@ -5122,7 +5150,7 @@ TEXT ·pairMessages256(SB), $0-193
 	XORQ   R10, R10
 	SUBQ   $0x04, R9
 
-vector484:
+vector486:
 	MOVLQSX        (BX)(R10*4), R11
 	SHLQ           $0x04, R11
 	VBROADCASTF128 (AX)(R11*1), Y1
@@ -5166,7 +5194,7 @@ vector484:
 	VCMPPD         $0x06, constants<>+64(SB), Y2, Y2
 	VMOVMSKPD      Y2, R11
 	TESTL          R11, R11
-	JNZ            slow486
+	JNZ            slow488
 	VBROADCASTSD   constants<>+0(SB), Y2
 	VFMADD231PD    constants<>+1408(SB), Y1, Y2
 	VSUBPD         constants<>+1536(SB), Y2, Y3
@@ -5193,9 +5221,9 @@ vector484:
 	VPSLLQ         $0x34, Y2, Y2
 	VPADDQ         Y2, Y1, Y1
 	VMOVUPD        Y1, Y1
-	JMP            done487
+	JMP            done489
 
-slow486:
+slow488:
 	VBROADCASTSD constants<>+416(SB), Y2
 	VMAXPD       Y1, Y2, Y1
 	VMOVUPD      constants<>+448(SB), Y2
@@ -5235,7 +5263,7 @@ slow486:
 	VMULPD       Y3, Y1, Y1
 	VMULPD       Y2, Y1, Y1
 
-done487:
+done489:
 	MOVLQSX      (DI)(R10*4), R11
 	MOVQ         (R8)(R11*8), R11
 	VMOVUPD      (DX)(R11*8), Y2
@@ -5318,20 +5346,20 @@ done487:
 	VMOVUPD      X1, 16(R11)
 	VEXTRACTF128 $0x01, Y1, 48(R11)
 	CMPQ         R10, R9
-	JE           done485
+	JE           done487
 	ADDQ         $0x04, R10
 	CMPQ         R10, R9
 	CMOVQGT      R9, R10
-	JMP          vector484
+	JMP          vector486
 
-done485:
+done487:
 	XORB      AL, AL
 	VMOVMSKPD Y0, CX
 	TESTL     CX, CX
-	JNZ       any488
+	JNZ       any490
 	MOVB      $0x01, AL
 
-any488:
+any490:
 	MOVB AL, ret+192(FP)
 	VZEROUPPER
 	RET
@@ -5351,7 +5379,7 @@ TEXT ·pairBeliefs256(SB), $0-241
 	XORQ   R10, R10
 	SUBQ   $0x04, R9
 
-vector489:
+vector491:
 	MOVLQSX        (BX)(R10*4), R11
 	SHLQ           $0x05, R11
 	VMOVUPD        (CX)(R11*1), Y1
@@ -5419,7 +5447,7 @@ vector489:
 	VCMPPD         $0x06, constants<>+64(SB), Y2, Y2
 	VMOVMSKPD      Y2, R11
 	TESTL          R11, R11
-	JNZ            slow491
+	JNZ            slow493
 	VBROADCASTSD   constants<>+0(SB), Y2
 	VFMADD231PD    constants<>+1408(SB), Y3, Y2
 	VSUBPD         constants<>+1536(SB), Y2, Y8
@@ -5446,9 +5474,9 @@ vector489:
 	VPSLLQ         $0x34, Y2, Y2
 	VPADDQ         Y2, Y3, Y3
 	VMOVUPD        Y3, Y2
-	JMP            done492
+	JMP            done494
 
-slow491:
+slow493:
 	VBROADCASTSD constants<>+416(SB), Y2
 	VMAXPD       Y3, Y2, Y3
 	VMOVUPD      constants<>+448(SB), Y2
@@ -5488,7 +5516,7 @@ slow491:
 	VMULPD       Y8, Y3, Y3
 	VMULPD       Y2, Y3, Y2
 
-done492:
+done494:
 	VSUBPD       Y4, Y9, Y9
 	VSUBPD       Y5, Y6, Y6
 	VCMPPD       $0x1e, constants<>+640(SB), Y9, Y3
@@ -5500,7 +5528,7 @@ done492:
 	VCMPPD       $0x06, constants<>+64(SB), Y4, Y4
 	VMOVMSKPD    Y4, R11
 	TESTL        R11, R11
-	JNZ          slow493
+	JNZ          slow495
 	VBROADCASTSD constants<>+0(SB), Y4
 	VFMADD231PD  constants<>+1408(SB), Y6, Y4
 	VSUBPD       constants<>+1536(SB), Y4, Y5
@@ -5527,9 +5555,9 @@ done492:
 	VPSLLQ       $0x34, Y4, Y4
 	VPADDQ       Y4, Y6, Y6
 	VMOVUPD      Y6, Y4
-	JMP          done494
+	JMP          done496
 
-slow493:
+slow495:
 	VBROADCASTSD constants<>+416(SB), Y4
 	VMAXPD       Y6, Y4, Y6
 	VMOVUPD      constants<>+448(SB), Y4
@@ -5569,7 +5597,7 @@ slow493:
 	VMULPD       Y5, Y6, Y6
 	VMULPD       Y4, Y6, Y4
 
-done494:
+done496:
 	MOVQ         (R8)(R10*8), R11
 	VMOVUPD      (DX)(R11*8), Y5
 	MOVQ         8(R8)(R10*8), R11
@@ -5659,20 +5687,20 @@ done494:
 	MOVQ         z_base+24(FP), R11
 	VMOVUPD      Y1, (R11)(R10*8)
 	CMPQ         R10, R9
-	JE           done490
+	JE           done492
 	ADDQ         $0x04, R10
 	CMPQ         R10, R9
 	CMOVQGT      R9, R10
-	JMP          vector489
+	JMP          vector491
 
-done490:
+done492:
 	XORB      AL, AL
 	VMOVMSKPD Y0, CX
 	TESTL     CX, CX
-	JNZ       any495
+	JNZ       any497
 	MOVB      $0x01, AL
 
-any495:
+any497:
 	MOVB AL, ret+240(FP)
 	VZEROUPPER
 	RET
@@ -5689,9 +5717,9 @@ TEXT ·interleave256(SB), $0-56
 	LEAQ (BX)(DX*4), SI
 	MOVQ n+48(FP), SI
 	CMPQ SI, $0x00000004
-	JLT  few497
+	JLT  few499
 
-block496:
+block498:
 	VMOVUPD    (CX), Y0
 	VMOVUPD    (CX)(DX*1), Y1
 	VMOVUPD    (CX)(DX*2), Y2
@@ -5712,11 +5740,11 @@ block496:
 	ADDQ       $0x00000080, AX
 	SUBQ       $0x00000004, SI
 	CMPQ       SI, $0x00000004
-	JGE        block496
+	JGE        block498
 
-few497:
+few499:
 	TESTQ      SI, SI
-	JZ         blocks498
+	JZ         blocks500
 	LEAQ       constants<>+544(SB), DI
 	MOVQ       SI, R8
 	NEGQ       R8
@@ -5735,20 +5763,20 @@ few497:
 	VPERM2F128 $0x31, Y0, Y1, Y0
 	VMOVUPD    Y6, (AX)
 	CMPQ       SI, $0x00000001
-	JLE        end500
+	JLE        end502
 	VMOVUPD    Y2, 32(AX)
 	CMPQ       SI, $0x00000002
-	JLE        end500
+	JLE        end502
 	VMOVUPD    Y4, 64(AX)
 	CMPQ       SI, $0x00000003
-	JLE        end500
+	JLE        end502
 	VMOVUPD    Y0, 96(AX)
 
-end500:
+end502:
 	ADDQ $0x00000020, CX
 	ADDQ $0x00000080, AX
 
-blocks498:
+blocks500:
 	VZEROUPPER
 	RET
 
@@ -5764,9 +5792,9 @@ TEXT ·separate256(SB), $0-56
 	LEAQ (BX)(DX*4), SI
 	MOVQ n+48(FP), SI
 	CMPQ SI, $0x00000004
-	JLT  few502
+	JLT  few504
 
-block501:
+block503:
 	VXORPD     Y0, Y0, Y0
 	VXORPD     Y1, Y1, Y1
 	VXORPD     Y2, Y2, Y2
@@ -5791,11 +5819,11 @@ block501:
 	ADDQ       $0x00000080, CX
 	SUBQ       $0x00000004, SI
 	CMPQ       SI, $0x00000004
-	JGE        block501
+	JGE        block503
 
-few502:
+few504:
 	TESTQ   SI, SI
-	JZ      blocks503
+	JZ      blocks505
 	VXORPD  Y0, Y0, Y0
 	VXORPD  Y1, Y1, Y1
 	VXORPD  Y2, Y2, Y2
@@ -5806,16 +5834,16 @@ few502:
 	VMOVUPD (DI)(R8*8), Y0
 	VMOVUPD (CX), Y0
 	CMPQ    SI, $0x00000001
-	JLE     end505
+	JLE     end507
 	VMOVUPD 32(CX), Y1
 	CMPQ    SI, $0x00000002
-	JLE     end505
+	JLE     end507
 	VMOVUPD 64(CX), Y2
 	CMPQ    SI, $0x00000003
-	JLE     end505
+	JLE     end507
 	VMOVUPD 96(CX), Y3
 
-end505:
+end507:
 	VUNPCKLPD  Y1, Y0, Y4
 	VUNPCKLPD  Y3, Y2, Y5
 	VPERM2F128 $0x20, Y5, Y4, Y6
@@ -5825,89 +5853,89 @@ end505:
 	VPERM2F128 $0x20, Y1, Y0, Y2
 	VPERM2F128 $0x31, Y1, Y0, Y0
 	CMPQ       SI, $0x04
-	JLT        partial506
+	JLT        partial508
 	VMOVUPD    Y6, (AX)
-	JMP        stored509
+	JMP        stored511
 
-partial506:
+partial508:
 	LEAQ         (AX), DI
 	VMOVAPD      Y6, Y1
 	TESTQ        $0x00000002, SI
-	JZ           noTwo508
+	JZ           noTwo510
 	VMOVUPD      X1, (DI)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, DI
 
-noTwo508:
+noTwo510:
 	TESTQ  $0x00000001, SI
-	JZ     stored509
+	JZ     stored511
 	VMOVSD X1, (DI)
 
-stored509:
+stored511:
 	CMPQ    SI, $0x04
-	JLT     partial510
+	JLT     partial512
 	VMOVUPD Y2, (AX)(DX*1)
-	JMP     stored513
+	JMP     stored515
 
-partial510:
+partial512:
 	LEAQ         (AX)(DX*1), DI
 	VMOVAPD      Y2, Y1
 	TESTQ        $0x00000002, SI
-	JZ           noTwo512
+	JZ           noTwo514
 	VMOVUPD      X1, (DI)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, DI
 
-noTwo512:
+noTwo514:
 	TESTQ  $0x00000001, SI
-	JZ     stored513
+	JZ     stored515
 	VMOVSD X1, (DI)
 
-stored513:
+stored515:
 	CMPQ    SI, $0x04
-	JLT     partial514
+	JLT     partial516
 	VMOVUPD Y4, (AX)(DX*2)
-	JMP     stored517
+	JMP     stored519
 
-partial514:
+partial516:
 	LEAQ         (AX)(DX*2), DX
 	VMOVAPD      Y4, Y1
 	TESTQ        $0x00000002, SI
-	JZ           noTwo516
+	JZ           noTwo518
 	VMOVUPD      X1, (DX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, DX
 
-noTwo516:
+noTwo518:
 	TESTQ  $0x00000001, SI
-	JZ     stored517
+	JZ     stored519
 	VMOVSD X1, (DX)
 
-stored517:
+stored519:
 	CMPQ    SI, $0x04
-	JLT     partial518
+	JLT     partial520
 	VMOVUPD Y0, (AX)(BX*1)
-	JMP     stored521
+	JMP     stored523
 
-partial518:
+partial520:
 	LEAQ         (AX)(BX*1), DX
 	VMOVAPD      Y0, Y0
 	TESTQ        $0x00000002, SI
-	JZ           noTwo520
+	JZ           noTwo522
 	VMOVUPD      X0, (DX)
 	VEXTRACTF128 $0x01, Y0, X0
 	ADDQ         $0x00000010, DX
 
-noTwo520:
+noTwo522:
 	TESTQ  $0x00000001, SI
-	JZ     stored521
+	JZ     stored523
 	VMOVSD X0, (DX)
 
-stored521:
+stored523:
 	ADDQ $0x00000020, AX
 	ADDQ $0x00000080, CX
 
-blocks503:
+blocks505:
 	VZEROUPPER
 	RET
 
@@ -5920,32 +5948,32 @@ TEXT ·consistent256(SB), $0-216
 	MOVQ         right_base+96(FP), CX
 	XORQ         DX, DX
 
-vector522:
+vector524:
 	VMOVUPD Y0, (CX)(DX*1)
 	ADDQ    $0x20, DX
 	CMPQ    DX, AX
-	JL      vector522
+	JL      vector524
 	XORQ    CX, CX
 
-scaling523:
+scaling525:
 	VXORPD Y1, Y1, Y1
 	MOVQ   sums_base+120(FP), DX
 	XORQ   BX, BX
 
-vector525:
+vector527:
 	VMOVUPD Y1, (DX)(BX*1)
 	ADDQ    $0x20, BX
 	CMPQ    BX, AX
-	JL      vector525
+	JL      vector527
 	XORQ    DX, DX
 	MOVQ    pairs_base+0(FP), BX
 	MOVQ    rows_len+32(FP), SI
 	SHRQ    $0x02, SI
 	LEAQ    (AX)(AX*2), DI
 	CMPQ    SI, $0x04
-	JL      few527
+	JL      few529
 
-rows526:
+rows528:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -5954,7 +5982,7 @@ rows526:
 	MOVQ   BX, R9
 	XORQ   R10, R10
 
-vector528:
+vector530:
 	VMOVUPD     (R8)(R10*1), Y5
 	VFMADD231PD (R9), Y5, Y1
 	VFMADD231PD (R9)(AX*1), Y5, Y2
@@ -5963,7 +5991,7 @@ vector528:
 	ADDQ        $0x20, R9
 	ADDQ        $0x20, R10
 	CMPQ        R10, AX
-	JL          vector528
+	JL          vector530
 	MOVQ        rows_base+24(FP), R8
 	MOVQ        left_base+72(FP), R9
 	VMOVUPD     (R8)(DX*1), Y5
@@ -5997,7 +6025,7 @@ vector528:
 	MOVQ        sums_base+120(FP), R8
 	XORQ        R9, R9
 
-vector529:
+vector531:
 	VMOVUPD     (R8)(R9*1), Y4
 	VFMADD231PD (BX), Y5, Y4
 	VFMADD231PD (BX)(AX*1), Y1, Y4
@@ -6007,30 +6035,30 @@ vector529:
 	ADDQ        $0x20, BX
 	ADDQ        $0x20, R9
 	CMPQ        R9, AX
-	JL          vector529
+	JL          vector531
 	ADDQ        DI, BX
 	ADDQ        $0x00000080, DX
 	SUBQ        $0x04, SI
 	CMPQ        SI, $0x04
-	JGE         rows526
+	JGE         rows528
 
-few527:
+few529:
 	CMPQ SI, $0x01
-	JL   few531
+	JL   few533
 
-rows530:
+rows532:
 	VXORPD Y1, Y1, Y1
 	MOVQ   right_base+96(FP), DI
 	MOVQ   BX, R8
 	XORQ   R9, R9
 
-vector532:
+vector534:
 	VMOVUPD     (DI)(R9*1), Y2
 	VFMADD231PD (R8), Y2, Y1
 	ADDQ        $0x20, R8
 	ADDQ        $0x20, R9
 	CMPQ        R9, AX
-	JL          vector532
+	JL          vector534
 	MOVQ        rows_base+24(FP), DI
 	MOVQ        left_base+72(FP), R8
 	VMOVUPD     (DI)(DX*1), Y2
@@ -6043,24 +6071,24 @@ vector532:
 	MOVQ        sums_base+120(FP), DI
 	XORQ        R8, R8
 
-vector533:
+vector535:
 	VMOVUPD     (DI)(R8*1), Y1
 	VFMADD231PD (BX), Y2, Y1
 	VMOVUPD     Y1, (DI)(R8*1)
 	ADDQ        $0x20, BX
 	ADDQ        $0x20, R8
 	CMPQ        R8, AX
-	JL          vector533
+	JL          vector535
 	ADDQ        $0x00000020, DX
 	SUBQ        $0x01, SI
 	CMPQ        SI, $0x01
-	JGE         rows530
+	JGE         rows532
 
-few531:
+few533:
 	VXORPD Y1, Y1, Y1
 	XORQ   DX, DX
 
-vector534:
+vector536:
 	MOVQ         columns_base+48(FP), BX
 	VMOVUPD      (BX)(DX*1), Y2
 	MOVQ         right_base+96(FP), BX
@@ -6071,29 +6099,29 @@ vector534:
 	VADDPD       Y2, Y1, Y1
 	ADDQ         $0x20, DX
 	CMPQ         DX, AX
-	JL           vector534
+	JL           vector536
 	VBROADCASTSD enough+208(FP), Y2
 	VCMPPD       $0x1e, Y2, Y1, Y1
 	VMOVMSKPD    Y1, DX
 	TESTL        DX, DX
-	JZ           scaled524
+	JZ           scaled526
 	MOVQ         scalings+200(FP), DX
 	CMPQ         CX, DX
-	JGE          scaled524
+	JGE          scaled526
 	VPCMPEQQ     Y2, Y2, Y2
 	MOVQ         first+192(FP), DX
 	CMPQ         CX, DX
-	JLT          plain535
+	JLT          plain537
 	CMPQ         CX, $0x14
-	JGE          plain535
+	JGE          plain537
 	MOVQ         system_len+152(FP), DX
 	TESTQ        DX, DX
-	JZ           plain535
+	JZ           plain537
 	MOVQ         rows_len+32(FP), DX
 	SHLQ         $0x03, DX
 	XORQ         BX, BX
 
-vector537:
+vector539:
 	MOVQ    left_base+72(FP), SI
 	VMOVUPD (SI)(BX*1), Y3
 	VMULPD  Y3, Y3, Y3
@@ -6108,15 +6136,15 @@ vector537:
 	VMOVUPD Y3, (SI)(BX*1)
 	ADDQ    $0x20, BX
 	CMPQ    BX, DX
-	JL      vector537
+	JL      vector539
 	XORQ    BX, BX
 	MOVQ    system_base+144(FP), SI
 
-tiles538:
+tiles540:
 	LEAQ 32(BX), DI
 	ANDQ $-128, DI
 
-tile539:
+tile541:
 	VXORPD Y3, Y3, Y3
 	VXORPD Y4, Y4, Y4
 	VXORPD Y5, Y5, Y5
@@ -6132,7 +6160,7 @@ tile539:
 	MOVQ   rows_len+32(FP), DX
 	SHLQ   $0x03, DX
 
-rows540:
+rows542:
 	VMOVUPD     (R10), Y11
 	VMULPD      (R8), Y11, Y12
 	VMULPD      32(R8), Y11, Y11
@@ -6152,7 +6180,7 @@ rows540:
 	ADDQ        AX, R9
 	ADDQ        $0x20, R10
 	SUBQ        $0x20, DX
-	JNZ         rows540
+	JNZ         rows542
 	LEAQ        (SI)(DI*1), DX
 	VMOVUPD     Y3, (DX)
 	VMOVUPD     Y4, 32(DX)
@@ -6165,11 +6193,11 @@ rows540:
 	VMOVUPD     Y10, 96(DX)
 	ADDQ        AX, DX
 	SUBQ        $0x00000080, DI
-	JGE         tile539
+	JGE         tile541
 	LEAQ        (SI)(AX*2), SI
 	ADDQ        $0x00000040, BX
 	CMPQ        BX, AX
-	JL          tiles538
+	JL          tiles540
 	MOVQ        AX, DX
 	SHRQ        $0x05, DX
 	ADDQ        $0x00, DX
@@ -6181,7 +6209,7 @@ rows540:
 	MOVQ        right_base+96(FP), DI
 	XORQ        R8, R8
 
-vector541:
+vector543:
 	VMOVUPD (SI)(R8*1), Y3
 	VMOVUPD (DI)(R8*1), Y4
 	VMULPD  Y4, Y3, Y5
@@ -6192,7 +6220,7 @@ vector541:
 	LEAQ    32(R8), R9
 	XORQ    R10, R10
 
-vector542:
+vector544:
 	VMOVUPD     (SI)(R10*1), Y6
 	VFMSUB213PD (BX)(R10*1), Y3, Y6
 	VMULPD      (DI)(R10*1), Y6, Y6
@@ -6200,13 +6228,13 @@ vector542:
 	VMOVUPD     Y6, (BX)(R10*1)
 	ADDQ        $0x20, R10
 	CMPQ        R10, R9
-	JL          vector542
+	JL          vector544
 	VADDPD      (BX)(R8*1), Y5, Y5
 	VMOVUPD     Y5, (BX)(R8*1)
 	ADDQ        AX, BX
 	ADDQ        $0x20, R8
 	CMPQ        R8, AX
-	JL          vector541
+	JL          vector543
 	MOVQ        AX, DX
 	SHRQ        $0x05, DX
 	ADDQ        $0x01, DX
@@ -6216,47 +6244,47 @@ vector542:
 	MOVQ        system_base+144(FP), BX
 	XORQ        SI, SI
 
-vector543:
+vector545:
 	MOVQ  system_base+144(FP), DI
 	TESTQ SI, SI
-	JZ    before544
+	JZ    before546
 	XORQ  R8, R8
 
-vector545:
+vector547:
 	VMOVUPD (BX)(R8*1), Y3
 	TESTQ   R8, R8
-	JZ      before546
+	JZ      before548
 	XORQ    R9, R9
 
-vector547:
+vector549:
 	VMOVUPD      (BX)(R9*1), Y4
 	VFNMADD231PD (DI)(R9*1), Y4, Y3
 	ADDQ         $0x20, R9
 	CMPQ         R9, R8
-	JL           vector547
+	JL           vector549
 
-before546:
+before548:
 	VMULPD  (DX)(R8*1), Y3, Y3
 	VMOVUPD Y3, (BX)(R8*1)
 	ADDQ    AX, DI
 	ADDQ    $0x20, R8
 	CMPQ    R8, SI
-	JL      vector545
+	JL      vector547
 
-before544:
+before546:
 	VMOVUPD (BX)(SI*1), Y3
 	TESTQ   SI, SI
-	JZ      before548
+	JZ      before550
 	XORQ    DI, DI
 
-vector549:
+vector551:
 	VMOVUPD      (BX)(DI*1), Y4
 	VFNMADD231PD (BX)(DI*1), Y4, Y3
 	ADDQ         $0x20, DI
 	CMPQ         DI, SI
-	JL           vector549
+	JL           vector551
 
-before548:
+before550:
 	MOVQ         sums_base+120(FP), DI
 	VMOVUPD      (DI)(SI*1), Y4
 	MOVQ         right_base+96(FP), DI
@@ -6271,7 +6299,7 @@ before548:
 	ADDQ         AX, BX
 	ADDQ         $0x20, SI
 	CMPQ         SI, AX
-	JL           vector543
+	JL           vector545
 	MOVQ         AX, DX
 	SHRQ         $0x05, DX
 	ADDQ         $0x00, DX
@@ -6287,55 +6315,55 @@ before548:
 	MOVQ         system_base+144(FP), SI
 	XORQ         DI, DI
 
-vector550:
+vector552:
 	VMOVUPD (DX)(DI*1), Y3
 	TESTQ   DI, DI
-	JZ      before551
+	JZ      before553
 	XORQ    R8, R8
 
-vector552:
+vector554:
 	VMOVUPD      (SI)(R8*1), Y4
 	VFNMADD231PD (DX)(R8*1), Y4, Y3
 	ADDQ         $0x20, R8
 	CMPQ         R8, DI
-	JL           vector552
+	JL           vector554
 
-before551:
+before553:
 	VMULPD  (BX)(DI*1), Y3, Y3
 	VMOVUPD Y3, (DX)(DI*1)
 	ADDQ    AX, SI
 	ADDQ    $0x20, DI
 	CMPQ    DI, AX
-	JL      vector550
+	JL      vector552
 	MOVQ    AX, DI
 
-back553:
+back555:
 	SUBQ    $0x20, DI
 	SUBQ    AX, SI
 	VMOVUPD (DX)(DI*1), Y3
 	MOVQ    SI, R8
 	MOVQ    DI, R9
 
-below554:
+below556:
 	ADDQ         $0x20, R9
 	CMPQ         R9, AX
-	JGE          solved555
+	JGE          solved557
 	ADDQ         AX, R8
 	VMOVUPD      (R8)(DI*1), Y4
 	VFNMADD231PD (DX)(R9*1), Y4, Y3
-	JMP          below554
+	JMP          below556
 
-solved555:
+solved557:
 	VMULPD  (BX)(DI*1), Y3, Y3
 	VMOVUPD Y3, (DX)(DI*1)
 	TESTQ   DI, DI
-	JNZ     back553
-	JMP     scale536
+	JNZ     back555
+	JMP     scale538
 
-plain535:
+plain537:
 	XORQ DX, DX
 
-vector556:
+vector558:
 	MOVQ      right_base+96(FP), BX
 	VMOVUPD   (BX)(DX*1), Y2
 	MOVQ      columns_base+48(FP), BX
@@ -6352,11 +6380,11 @@ vector556:
 	VMOVUPD   Y2, (BX)(DX*1)
 	ADDQ      $0x20, DX
 	CMPQ      DX, AX
-	JL        vector556
+	JL        vector558
 	INCQ      CX
-	JMP       scaling523
+	JMP       scaling525
 
-scale536:
+scale538:
 	MOVQ         AX, DX
 	SHRQ         $0x05, DX
 	ADDQ         $0x00, DX
@@ -6366,18 +6394,18 @@ scale536:
 	VBROADCASTSD constants<>+32(SB), Y3
 	XORQ         BX, BX
 
-vector557:
+vector559:
 	VMOVUPD (DX)(BX*1), Y4
 	VANDPD  constants<>+1312(SB), Y4, Y4
 	VMAXPD  Y4, Y3, Y3
 	ADDQ    $0x20, BX
 	CMPQ    BX, AX
-	JL      vector557
+	JL      vector559
 	VDIVPD  Y3, Y0, Y3
 	VMULPD  constants<>+480(SB), Y3, Y3
 	XORQ    BX, BX
 
-vector558:
+vector560:
 	MOVQ      right_base+96(FP), SI
 	VMOVUPD   (SI)(BX*1), Y4
 	MOVQ      columns_base+48(FP), SI
@@ -6400,14 +6428,14 @@ vector558:
 	VMOVUPD   Y4, (SI)(BX*1)
 	ADDQ      $0x20, BX
 	CMPQ      BX, AX
-	JL        vector558
+	JL        vector560
 	INCQ      CX
-	JMP       scaling523
+	JMP       scaling525
 
-scaled524:
+scaled526:
 	XORQ CX, CX
 
-vector559:
+vector561:
 	MOVQ    right_base+96(FP), DX
 	VMOVUPD (DX)(CX*1), Y0
 	MOVQ    columns_base+48(FP), DX
@@ -6431,14 +6459,14 @@ vector559:
 	VMOVUPD Y0, (DX)(CX*1)
 	ADDQ    $0x20, CX
 	CMPQ    CX, AX
-	JL      vector559
+	JL      vector561
 	VXORPD  Y0, Y0, Y0
 	MOVQ    pairs_base+0(FP), CX
 	MOVQ    rows_len+32(FP), DX
 	SHLQ    $0x03, DX
 	XORQ    BX, BX
 
-vector560:
+vector562:
 	MOVQ    rows_base+24(FP), SI
 	VMOVUPD (SI)(BX*1), Y1
 	MOVQ    left_base+72(FP), SI
@@ -6446,12 +6474,12 @@ vector560:
 	MOVQ    right_base+96(FP), DI
 	XORQ    R8, R8
 
-vector561:
+vector563:
 	VMOVUPD      (CX)(R8*1), Y3
 	VFMADD231PD  (DI)(R8*1), Y3, Y2
 	ADDQ         $0x20, R8
 	CMPQ         R8, AX
-	JL           vector561
+	JL           vector563
 	VFNMADD231PD (SI)(BX*1), Y2, Y1
 	VXORPD       Y2, Y2, Y2
 	VMAXPD       Y2, Y1, Y1
@@ -6461,14 +6489,14 @@ vector561:
 	ADDQ         AX, CX
 	ADDQ         $0x20, BX
 	CMPQ         BX, DX
-	JL           vector560
+	JL           vector562
 	VCMPPD       $0x1e, constants<>+1760(SB), Y0, Y1
 	VBROADCASTSD constants<>+32(SB), Y2
 	VDIVPD       Y0, Y2, Y2
 	VANDPD       Y1, Y2, Y2
 	MOVQ         entropy_len+176(FP), CX
 	TESTQ        CX, CX
-	JZ           silent562
+	JZ           silent564
 	VXORPD       Y0, Y0, Y0
 	MOVQ         right_base+96(FP), CX
 	MOVQ         sums_base+120(FP), DX
@@ -6477,14 +6505,14 @@ vector561:
 	SHLQ         $0x03, SI
 	XORQ         DI, DI
 
-vector564:
+vector566:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Y1
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Y2, Y3
 	XORQ    R8, R8
 
-vector565:
+vector567:
 	VMOVUPD      (BX)(R8*1), Y4
 	VMULPD       (CX)(R8*1), Y4, Y4
 	VMULPD       Y1, Y4, Y4
@@ -6522,16 +6550,16 @@ vector565:
 	VFNMADD231PD Y4, Y6, Y0
 	ADDQ         $0x20, R8
 	CMPQ         R8, AX
-	JL           vector565
+	JL           vector567
 	ADDQ         AX, BX
 	ADDQ         $0x20, DI
 	CMPQ         DI, SI
-	JL           vector564
+	JL           vector566
 	MOVQ         entropy_base+168(FP), AX
 	VMOVUPD      Y0, (AX)
-	JMP          rounded563
+	JMP          rounded565
 
-silent562:
+silent564:
 	MOVQ right_base+96(FP), CX
 	MOVQ sums_base+120(FP), DX
 	MOVQ pairs_base+0(FP), BX
@@ -6539,14 +6567,14 @@ silent562:
 	SHLQ $0x03, SI
 	XORQ DI, DI
 
-vector566:
+vector568:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Y0
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Y2, Y1
 	XORQ    R8, R8
 
-vector567:
+vector569:
 	VMOVUPD     (BX)(R8*1), Y3
 	VMULPD      (CX)(R8*1), Y3, Y3
 	VMULPD      Y0, Y3, Y3
@@ -6554,13 +6582,13 @@ vector567:
 	VMOVUPD     Y3, (BX)(R8*1)
 	ADDQ        $0x20, R8
 	CMPQ        R8, AX
-	JL          vector567
+	JL          vector569
 	ADDQ        AX, BX
 	ADDQ        $0x20, DI
 	CMPQ        DI, SI
-	JL          vector566
+	JL          vector568
 
-rounded563:
+rounded565:
 	VZEROUPPER
 	RET
 
@@ -6573,9 +6601,9 @@ TEXT ·extrapolate256(SB), $0-56
 	MOVQ         x_len+8(FP), DX
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000008
-	JLT          rest569
+	JLT          rest571
 
-whole568:
+whole570:
 	VMOVUPD     (AX)(BX*8), Y1
 	VMOVUPD     (CX)(BX*8), Y2
 	VSUBPD      Y2, Y1, Y2
@@ -6597,13 +6625,13 @@ whole568:
 	ADDQ        $0x00000008, BX
 	SUBQ        $0x00000008, DX
 	CMPQ        DX, $0x00000008
-	JGE         whole568
+	JGE         whole570
 
-rest569:
+rest571:
 	CMPQ DX, $0x00000004
-	JLT  rest571
+	JLT  rest573
 
-whole570:
+whole572:
 	VMOVUPD     (AX)(BX*8), Y1
 	VMOVUPD     (CX)(BX*8), Y2
 	VSUBPD      Y2, Y1, Y2
@@ -6616,11 +6644,11 @@ whole570:
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole570
+	JGE         whole572
 
-rest571:
+rest573:
 	TESTQ      DX, DX
-	JZ         done572
+	JZ         done574
 	LEAQ       constants<>+544(SB), SI
 	MOVQ       DX, DI
 	NEGQ       DI
@@ -6632,47 +6660,47 @@ rest571:
 	VCMPPD     $0x07, Y3, Y3, Y3
 	VANDPD     Y3, Y1, Y1
 	CMPQ       DX, $0x04
-	JLT        partial573
+	JLT        partial575
 	VMOVUPD    Y2, (CX)(BX*8)
-	JMP        stored576
+	JMP        stored578
 
-partial573:
+partial575:
 	LEAQ         (CX)(BX*8), CX
 	VMOVAPD      Y2, Y3
 	TESTQ        $0x00000002, DX
-	JZ           noTwo575
+	JZ           noTwo577
 	VMOVUPD      X3, (CX)
 	VEXTRACTF128 $0x01, Y3, X3
 	ADDQ         $0x00000010, CX
 
-noTwo575:
+noTwo577:
 	TESTQ  $0x00000001, DX
-	JZ     stored576
+	JZ     stored578
 	VMOVSD X3, (CX)
 
-stored576:
+stored578:
 	VFMADD231PD Y1, Y0, Y2
 	CMPQ        DX, $0x04
-	JLT         partial577
+	JLT         partial579
 	VMOVUPD     Y2, (AX)(BX*8)
-	JMP         stored580
+	JMP         stored582
 
-partial577:
+partial579:
 	LEAQ         (AX)(BX*8), AX
 	VMOVAPD      Y2, Y0
 	TESTQ        $0x00000002, DX
-	JZ           noTwo579
+	JZ           noTwo581
 	VMOVUPD      X0, (AX)
 	VEXTRACTF128 $0x01, Y0, X0
 	ADDQ         $0x00000010, AX
 
-noTwo579:
+noTwo581:
 	TESTQ  $0x00000001, DX
-	JZ     stored580
+	JZ     stored582
 	VMOVSD X0, (AX)
 
-stored580:
-done572:
+stored582:
+done574:
 	VZEROUPPER
 	RET
 
@@ -6685,9 +6713,9 @@ TEXT ·addScaled256(SB), $0-56
 	MOVQ         dst_len+8(FP), DX
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000010
-	JLT          rest582
+	JLT          rest584
 
-whole581:
+whole583:
 	VMOVUPD     (AX)(BX*8), Y1
 	VMOVUPD     (CX)(BX*8), Y2
 	VFMADD231PD Y2, Y0, Y1
@@ -6707,13 +6735,13 @@ whole581:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole581
+	JGE         whole583
 
-rest582:
+rest584:
 	CMPQ DX, $0x00000004
-	JLT  rest584
+	JLT  rest586
 
-whole583:
+whole585:
 	VMOVUPD     (AX)(BX*8), Y1
 	VMOVUPD     (CX)(BX*8), Y2
 	VFMADD231PD Y2, Y0, Y1
@@ -6721,11 +6749,11 @@ whole583:
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole583
+	JGE         whole585
 
-rest584:
+rest586:
 	TESTQ       DX, DX
-	JZ          done585
+	JZ          done587
 	LEAQ        constants<>+544(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -6734,26 +6762,26 @@ rest584:
 	VMASKMOVPD  (CX)(BX*8), Y1, Y1
 	VFMADD231PD Y1, Y0, Y2
 	CMPQ        DX, $0x04
-	JLT         partial586
+	JLT         partial588
 	VMOVUPD     Y2, (AX)(BX*8)
-	JMP         stored589
+	JMP         stored591
 
-partial586:
+partial588:
 	LEAQ         (AX)(BX*8), AX
 	VMOVAPD      Y2, Y0
 	TESTQ        $0x00000002, DX
-	JZ           noTwo588
+	JZ           noTwo590
 	VMOVUPD      X0, (AX)
 	VEXTRACTF128 $0x01, Y0, X0
 	ADDQ         $0x00000010, AX
 
-noTwo588:
+noTwo590:
 	TESTQ  $0x00000001, DX
-	JZ     stored589
+	JZ     stored591
 	VMOVSD X0, (AX)
 
-stored589:
-done585:
+stored591:
+done587:
 	VZEROUPPER
 	RET
 

@@ -118,9 +118,3 @@ func consistent512(pairs []float64, rows []float64,
 	sums []float64, system []float64,
 	entropy []float64, first int,
 	scalings int, enough float64)
-
-// extrapolate512 is Extrapolate.
-//
-//go:noescape
-func extrapolate512(x []float64,
-	old []float64, a float64)

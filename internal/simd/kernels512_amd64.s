@@ -2382,7 +2382,7 @@ done81:
 	RET
 
 // func cavities512(w []float64, b []float64, m []float64, s []int32, d []int32, bAt []int, mAt []int, n int, ns []int32)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·cavities512(SB), $0-200
 	VBROADCASTSD constants<>+776(SB), Z0
 	MOVQ         w_base+0(FP), AX
@@ -2390,161 +2390,189 @@ TEXT ·cavities512(SB), $0-200
 	MOVQ         d_base+96(FP), DX
 	MOVQ         n+168(FP), BX
 	MOVQ         s_len+80(FP), SI
+	LEAQ         -32(CX)(SI*4), SI
+	MOVQ         s_len+80(FP), DI
 	TESTQ        BX, BX
 	JZ           long137
 	CMPQ         BX, $0x08
 	JG           long137
-	XORQ         DI, DI
-	MOVQ         $-1, R8
-	BZHIQ        BX, R8, R8
-	KMOVB        R8, K1
-	TESTQ        SI, SI
+	XORQ         R8, R8
+	MOVQ         $-1, R9
+	BZHIQ        BX, R9, R9
+	KMOVB        R9, K1
+	TESTQ        DI, DI
 	JLE          done140
 
 again139:
-	MOVLQSX (CX), R8
+	CMPQ       CX, SI
+	JGE        last141
+	MOVLQSX    32(CX), R9
+	MOVLQSX    32(DX), R10
+	XORQ       $0x01, R10
+	IMULQ      BX, R9
+	IMULQ      BX, R10
+	MOVQ       b_base+24(FP), R11
+	PREFETCHT0 (R11)(R9*8)
+	MOVQ       m_base+48(FP), R9
+	PREFETCHT0 (R9)(R10*8)
+
+last141:
+	MOVLQSX (CX), R9
 	ADDQ    $0x04, CX
-	MOVQ    bAt_base+120(FP), R9
-	TESTQ   R9, R9
-	JZ      same141
-	MOVQ    (R9)(R8*8), R9
-	JMP     found142
-
-same141:
-	MOVQ  R8, R9
-	IMULQ BX, R9
-
-found142:
-	MOVQ    b_base+24(FP), R8
-	LEAQ    (R8)(R9*8), R9
-	MOVLQSX (DX), R8
-	ADDQ    $0x04, DX
-	XORQ    $0x01, R8
-	MOVQ    mAt_base+144(FP), R10
+	MOVQ    bAt_base+120(FP), R10
 	TESTQ   R10, R10
-	JZ      same143
-	MOVQ    (R10)(R8*8), R10
-	JMP     found144
+	JZ      same142
+	MOVQ    (R10)(R9*8), R10
+	JMP     found143
 
-same143:
-	MOVQ  R8, R10
+same142:
+	MOVQ  R9, R10
 	IMULQ BX, R10
 
-found144:
-	MOVQ      m_base+48(FP), R8
-	LEAQ      (R8)(R10*8), R10
-	VMOVUPD.Z (R9)(DI*8), K1, Z1
-	MOVQ      m_base+48(FP), R8
-	TESTQ     R8, R8
-	JZ        none145
-	VMOVUPD.Z (R10)(DI*8), K1, Z2
+found143:
+	MOVQ    b_base+24(FP), R9
+	LEAQ    (R9)(R10*8), R10
+	MOVLQSX (DX), R9
+	ADDQ    $0x04, DX
+	XORQ    $0x01, R9
+	MOVQ    mAt_base+144(FP), R11
+	TESTQ   R11, R11
+	JZ      same144
+	MOVQ    (R11)(R9*8), R11
+	JMP     found145
+
+same144:
+	MOVQ  R9, R11
+	IMULQ BX, R11
+
+found145:
+	MOVQ      m_base+48(FP), R9
+	LEAQ      (R9)(R11*8), R11
+	VMOVUPD.Z (R10)(R8*8), K1, Z1
+	MOVQ      m_base+48(FP), R9
+	TESTQ     R9, R9
+	JZ        none146
+	VMOVUPD.Z (R11)(R8*8), K1, Z2
 	VCMPPD    $0x00, Z0, Z2, K2
 	VSUBPD    Z2, Z1, Z1
 	VMOVUPD   Z0, K2, Z1
 
-none145:
+none146:
 	VMOVAPD Z0, Z2
 	VMOVUPD Z1, K1, Z2
-	VMOVUPD Z2, (AX)(DI*8)
+	VMOVUPD Z2, (AX)(R8*8)
 	LEAQ    (AX)(BX*8), AX
-	DECQ    SI
+	DECQ    DI
 	JNZ     again139
 
 done140:
 	JMP done138
 
 long137:
-	XORQ  DI, DI
-	TESTQ SI, SI
-	JLE   done147
+	XORQ  R8, R8
+	TESTQ DI, DI
+	JLE   done148
 
-again146:
-	MOVQ    ns_base+176(FP), R8
-	TESTQ   R8, R8
-	JZ      same148
-	MOVLQSX (R8)(DI*4), BX
-
-same148:
-	INCQ    DI
-	MOVLQSX (CX), R8
-	ADDQ    $0x04, CX
-	MOVQ    bAt_base+120(FP), R9
+again147:
+	MOVQ    ns_base+176(FP), R9
 	TESTQ   R9, R9
 	JZ      same149
-	MOVQ    (R9)(R8*8), R9
-	JMP     found150
+	MOVLQSX (R9)(R8*4), BX
 
 same149:
-	MOVQ  R8, R9
-	IMULQ BX, R9
+	INCQ       R8
+	CMPQ       CX, SI
+	JGE        last150
+	MOVLQSX    32(CX), R9
+	MOVLQSX    32(DX), R10
+	XORQ       $0x01, R10
+	IMULQ      BX, R9
+	IMULQ      BX, R10
+	MOVQ       b_base+24(FP), R11
+	PREFETCHT0 (R11)(R9*8)
+	MOVQ       m_base+48(FP), R9
+	PREFETCHT0 (R9)(R10*8)
 
-found150:
-	MOVQ    b_base+24(FP), R8
-	LEAQ    (R8)(R9*8), R9
-	MOVLQSX (DX), R8
-	ADDQ    $0x04, DX
-	XORQ    $0x01, R8
-	MOVQ    mAt_base+144(FP), R10
+last150:
+	MOVLQSX (CX), R9
+	ADDQ    $0x04, CX
+	MOVQ    bAt_base+120(FP), R10
 	TESTQ   R10, R10
 	JZ      same151
-	MOVQ    (R10)(R8*8), R10
+	MOVQ    (R10)(R9*8), R10
 	JMP     found152
 
 same151:
-	MOVQ  R8, R10
+	MOVQ  R9, R10
 	IMULQ BX, R10
 
 found152:
-	MOVQ m_base+48(FP), R8
-	LEAQ (R8)(R10*8), R10
-	XORQ R8, R8
-	MOVQ BX, R11
-	CMPQ R11, $0x00000008
-	JLT  rest154
+	MOVQ    b_base+24(FP), R9
+	LEAQ    (R9)(R10*8), R10
+	MOVLQSX (DX), R9
+	ADDQ    $0x04, DX
+	XORQ    $0x01, R9
+	MOVQ    mAt_base+144(FP), R11
+	TESTQ   R11, R11
+	JZ      same153
+	MOVQ    (R11)(R9*8), R11
+	JMP     found154
 
-whole153:
-	VMOVUPD (R9)(R8*8), Z1
-	MOVQ    m_base+48(FP), R12
-	TESTQ   R12, R12
-	JZ      none155
-	VMOVUPD (R10)(R8*8), Z2
+same153:
+	MOVQ  R9, R11
+	IMULQ BX, R11
+
+found154:
+	MOVQ m_base+48(FP), R9
+	LEAQ (R9)(R11*8), R11
+	XORQ R9, R9
+	MOVQ BX, R12
+	CMPQ R12, $0x00000008
+	JLT  rest156
+
+whole155:
+	VMOVUPD (R10)(R9*8), Z1
+	MOVQ    m_base+48(FP), R13
+	TESTQ   R13, R13
+	JZ      none157
+	VMOVUPD (R11)(R9*8), Z2
 	VCMPPD  $0x00, Z0, Z2, K1
 	VSUBPD  Z2, Z1, Z1
 	VMOVUPD Z0, K1, Z1
 
-none155:
-	VMOVUPD Z1, (AX)(R8*8)
-	ADDQ    $0x00000008, R8
-	SUBQ    $0x00000008, R11
-	CMPQ    R11, $0x00000008
-	JGE     whole153
+none157:
+	VMOVUPD Z1, (AX)(R9*8)
+	ADDQ    $0x00000008, R9
+	SUBQ    $0x00000008, R12
+	CMPQ    R12, $0x00000008
+	JGE     whole155
 
-rest154:
-	TESTQ     R11, R11
-	JZ        done156
-	MOVQ      $-1, R12
-	BZHIQ     R11, R12, R12
-	KMOVB     R12, K1
-	VMOVUPD.Z (R9)(R8*8), K1, Z1
-	MOVQ      m_base+48(FP), R9
-	TESTQ     R9, R9
-	JZ        none157
-	VMOVUPD.Z (R10)(R8*8), K1, Z2
+rest156:
+	TESTQ     R12, R12
+	JZ        done158
+	MOVQ      $-1, R13
+	BZHIQ     R12, R13, R13
+	KMOVB     R13, K1
+	VMOVUPD.Z (R10)(R9*8), K1, Z1
+	MOVQ      m_base+48(FP), R10
+	TESTQ     R10, R10
+	JZ        none159
+	VMOVUPD.Z (R11)(R9*8), K1, Z2
 	VCMPPD    $0x00, Z0, Z2, K2
 	VSUBPD    Z2, Z1, Z1
 	VMOVUPD   Z0, K2, Z1
 
-none157:
+none159:
 	VMOVAPD Z0, Z2
 	VMOVUPD Z1, K1, Z2
-	VMOVUPD Z2, (AX)(R8*8)
+	VMOVUPD Z2, (AX)(R9*8)
 
-done156:
+done158:
 	LEAQ (AX)(BX*8), AX
-	DECQ SI
-	JNZ  again146
+	DECQ DI
+	JNZ  again147
 
-done147:
+done148:
 done138:
 	VZEROUPPER
 	RET
@@ -2557,18 +2585,18 @@ TEXT ·products512(SB), $8-208
 	MOVQ  d_len+80(FP), DX
 	MOVQ  x+144(FP), BX
 	CMPQ  BX, $0x08
-	JNE   other158
+	JNE   other160
 	MOVQ  y+152(FP), BX
 	CMPQ  BX, $0x08
-	JNE   other158
+	JNE   other160
 	TESTQ DX, DX
-	JLE   done161
+	JLE   done163
 
-again160:
+again162:
 	MOVQ       d_len+80(FP), BX
 	SUBQ       DX, BX
 	CMPQ       DX, $0x08
-	JLE        last164
+	JLE        last166
 	MOVQ       e_base+96(FP), SI
 	MOVLQSX    32(SI)(BX*4), SI
 	MOVQ       p_base+120(FP), DI
@@ -2584,7 +2612,7 @@ again160:
 	PREFETCHT0 384(SI)
 	PREFETCHT0 448(SI)
 
-last164:
+last166:
 	MOVQ         e_base+96(FP), SI
 	MOVLQSX      (SI)(BX*4), SI
 	MOVQ         p_base+120(FP), DI
@@ -2593,7 +2621,7 @@ last164:
 	LEAQ         (DI)(SI*8), SI
 	MOVQ         d_base+72(FP), DI
 	TESTL        $0x00000001, (DI)(BX*4)
-	JNZ          back163
+	JNZ          back165
 	VBROADCASTSD (CX), Z0
 	VMULPD       (SI), Z0, Z0
 	VBROADCASTSD 8(CX), Z1
@@ -2614,9 +2642,9 @@ last164:
 	VADDPD       Z3, Z1, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVUPD      Z0, (AX)
-	JMP          next162
+	JMP          next164
 
-back163:
+back165:
 	VMOVUPD    (CX), Z0
 	VMULPD     (SI), Z0, Z1
 	VMULPD     64(SI), Z0, Z2
@@ -2649,42 +2677,42 @@ back163:
 	VADDPD     Z0, Z2, Z2
 	VMOVUPD    Z2, (AX)
 
-next162:
+next164:
 	MOVQ x+144(FP), BX
 	LEAQ (CX)(BX*8), CX
 	MOVQ y+152(FP), BX
 	LEAQ (AX)(BX*8), AX
 	DECQ DX
-	JNZ  again160
+	JNZ  again162
 
-done161:
-	JMP done159
+done163:
+	JMP done161
 
-other158:
+other160:
 	TESTQ DX, DX
-	JLE   done166
+	JLE   done168
 
-again165:
+again167:
 	MOVQ    d_len+80(FP), BX
 	SUBQ    DX, BX
 	MOVQ    x+144(FP), SI
 	MOVQ    xs_base+160(FP), DI
 	TESTQ   DI, DI
-	JZ      same170
+	JZ      same172
 	MOVLQSX (DI)(BX*4), SI
 
-same170:
+same172:
 	MOVQ    SI, x+144(FP)
 	MOVQ    y+152(FP), SI
 	MOVQ    ys_base+184(FP), DI
 	TESTQ   DI, DI
-	JZ      same171
+	JZ      same173
 	MOVLQSX (DI)(BX*4), SI
 
-same171:
+same173:
 	MOVQ       SI, y+152(FP)
 	CMPQ       DX, $0x08
-	JLE        last169
+	JLE        last171
 	MOVQ       e_base+96(FP), SI
 	MOVLQSX    32(SI)(BX*4), SI
 	MOVQ       p_base+120(FP), DI
@@ -2700,7 +2728,7 @@ same171:
 	PREFETCHT0 384(SI)
 	PREFETCHT0 448(SI)
 
-last169:
+last171:
 	MOVQ    e_base+96(FP), SI
 	MOVLQSX (SI)(BX*4), SI
 	MOVQ    p_base+120(FP), DI
@@ -2709,16 +2737,16 @@ last169:
 	LEAQ    (DI)(SI*8), SI
 	MOVQ    d_base+72(FP), DI
 	TESTL   $0x00000001, (DI)(BX*4)
-	JNZ     back168
+	JNZ     back170
 	MOVQ    y+152(FP), BX
 	SHLQ    $0x03, BX
 	MOVQ    y+152(FP), DI
 	XORQ    R9, R9
 	MOVQ    DI, R10
 	CMPQ    R10, $0x00000020
-	JLT     few173
+	JLT     few175
 
-panel172:
+panel174:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -2731,9 +2759,9 @@ panel172:
 	LEAQ   (SI)(R9*1), R8
 	MOVQ   x+144(FP), R11
 	CMPQ   R11, $0x00000002
-	JLT    rows176
+	JLT    rows178
 
-row175:
+row177:
 	VBROADCASTSD (DI), Z8
 	VMOVUPD      (R8), Z9
 	VFMADD231PD  Z9, Z8, Z0
@@ -2756,13 +2784,13 @@ row175:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, R11
 	CMPQ         R11, $0x00000002
-	JGE          row175
+	JGE          row177
 
-rows176:
+rows178:
 	CMPQ R11, $0x00000001
-	JLT  rows178
+	JLT  rows180
 
-row177:
+row179:
 	VBROADCASTSD (DI), Z8
 	VMOVUPD      (R8), Z9
 	VFMADD231PD  Z9, Z8, Z0
@@ -2776,9 +2804,9 @@ row177:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row177
+	JGE          row179
 
-rows178:
+rows180:
 	VADDPD  Z4, Z0, Z0
 	VMOVUPD Z0, (AX)(R9*1)
 	VADDPD  Z5, Z1, Z1
@@ -2790,13 +2818,13 @@ rows178:
 	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000020, R10
 	CMPQ    R10, $0x00000020
-	JGE     panel172
+	JGE     panel174
 
-few173:
+few175:
 	TESTQ  R10, R10
-	JZ     done174
+	JZ     done176
 	CMPQ   R10, $0x00000008
-	JGT    wider179
+	JGT    wider181
 	MOVQ   $-1, DI
 	BZHIQ  R10, DI, DI
 	KMOVB  DI, K1
@@ -2806,9 +2834,9 @@ few173:
 	LEAQ   (SI)(R9*1), R8
 	MOVQ   x+144(FP), SI
 	CMPQ   SI, $0x00000002
-	JLT    rows181
+	JLT    rows183
 
-row180:
+row182:
 	VBROADCASTSD (DI), Z2
 	VMOVUPD.Z    (R8), K1, Z3
 	VFMADD231PD  Z3, Z2, Z0
@@ -2819,13 +2847,13 @@ row180:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row180
+	JGE          row182
 
-rows181:
+rows183:
 	CMPQ SI, $0x00000001
-	JLT  rows183
+	JLT  rows185
 
-row182:
+row184:
 	VBROADCASTSD (DI), Z2
 	VMOVUPD.Z    (R8), K1, Z3
 	VFMADD231PD  Z3, Z2, Z0
@@ -2833,16 +2861,16 @@ row182:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row182
+	JGE          row184
 
-rows183:
+rows185:
 	VADDPD  Z1, Z0, Z0
 	VMOVUPD Z0, (AX)(R9*1)
-	JMP     done174
+	JMP     done176
 
-wider179:
+wider181:
 	CMPQ   R10, $0x00000010
-	JGT    wider184
+	JGT    wider186
 	SUBQ   $0x00000008, R10
 	MOVQ   $-1, DI
 	BZHIQ  R10, DI, DI
@@ -2855,9 +2883,9 @@ wider179:
 	LEAQ   (SI)(R9*1), R8
 	MOVQ   x+144(FP), SI
 	CMPQ   SI, $0x00000002
-	JLT    rows186
+	JLT    rows188
 
-row185:
+row187:
 	VBROADCASTSD (DI), Z4
 	VMOVUPD      (R8), Z5
 	VFMADD231PD  Z5, Z4, Z0
@@ -2872,13 +2900,13 @@ row185:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row185
+	JGE          row187
 
-rows186:
+rows188:
 	CMPQ SI, $0x00000001
-	JLT  rows188
+	JLT  rows190
 
-row187:
+row189:
 	VBROADCASTSD (DI), Z4
 	VMOVUPD      (R8), Z5
 	VFMADD231PD  Z5, Z4, Z0
@@ -2888,18 +2916,18 @@ row187:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row187
+	JGE          row189
 
-rows188:
+rows190:
 	VADDPD  Z2, Z0, Z0
 	VMOVUPD Z0, (AX)(R9*1)
 	VADDPD  Z3, Z1, Z1
 	VMOVUPD Z1, 64(AX)(R9*1)
-	JMP     done174
+	JMP     done176
 
-wider184:
+wider186:
 	CMPQ   R10, $0x00000018
-	JGT    wider189
+	JGT    wider191
 	SUBQ   $0x00000010, R10
 	MOVQ   $-1, DI
 	BZHIQ  R10, DI, DI
@@ -2914,9 +2942,9 @@ wider184:
 	LEAQ   (SI)(R9*1), R8
 	MOVQ   x+144(FP), SI
 	CMPQ   SI, $0x00000002
-	JLT    rows191
+	JLT    rows193
 
-row190:
+row192:
 	VBROADCASTSD (DI), Z6
 	VMOVUPD      (R8), Z7
 	VFMADD231PD  Z7, Z6, Z0
@@ -2935,13 +2963,13 @@ row190:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row190
+	JGE          row192
 
-rows191:
+rows193:
 	CMPQ SI, $0x00000001
-	JLT  rows193
+	JLT  rows195
 
-row192:
+row194:
 	VBROADCASTSD (DI), Z6
 	VMOVUPD      (R8), Z7
 	VFMADD231PD  Z7, Z6, Z0
@@ -2953,18 +2981,18 @@ row192:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row192
+	JGE          row194
 
-rows193:
+rows195:
 	VADDPD  Z3, Z0, Z0
 	VMOVUPD Z0, (AX)(R9*1)
 	VADDPD  Z4, Z1, Z1
 	VMOVUPD Z1, 64(AX)(R9*1)
 	VADDPD  Z5, Z2, Z2
 	VMOVUPD Z2, 128(AX)(R9*1)
-	JMP     done174
+	JMP     done176
 
-wider189:
+wider191:
 	SUBQ   $0x00000018, R10
 	MOVQ   $-1, DI
 	BZHIQ  R10, DI, DI
@@ -2981,9 +3009,9 @@ wider189:
 	LEAQ   (SI)(R9*1), R8
 	MOVQ   x+144(FP), SI
 	CMPQ   SI, $0x00000002
-	JLT    rows196
+	JLT    rows198
 
-row195:
+row197:
 	VBROADCASTSD (DI), Z8
 	VMOVUPD      (R8), Z9
 	VFMADD231PD  Z9, Z8, Z0
@@ -3006,13 +3034,13 @@ row195:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row195
+	JGE          row197
 
-rows196:
+rows198:
 	CMPQ SI, $0x00000001
-	JLT  rows198
+	JLT  rows200
 
-row197:
+row199:
 	VBROADCASTSD (DI), Z8
 	VMOVUPD      (R8), Z9
 	VFMADD231PD  Z9, Z8, Z0
@@ -3026,9 +3054,9 @@ row197:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row197
+	JGE          row199
 
-rows198:
+rows200:
 	VADDPD  Z4, Z0, Z0
 	VMOVUPD Z0, (AX)(R9*1)
 	VADDPD  Z5, Z1, Z1
@@ -3038,10 +3066,10 @@ rows198:
 	VADDPD  Z7, Z3, Z3
 	VMOVUPD Z3, 192(AX)(R9*1)
 
-done174:
-	JMP next167
+done176:
+	JMP next169
 
-back168:
+back170:
 	MOVQ x+144(FP), BX
 	SHLQ $0x03, BX
 	LEAQ (BX)(BX*2), DI
@@ -3051,9 +3079,9 @@ back168:
 	MOVQ y+152(FP), R10
 	MOVQ R10, R11
 	CMPQ R11, $0x00000008
-	JLT  few200
+	JLT  few202
 
-block199:
+block201:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -3067,9 +3095,9 @@ block199:
 	MOVQ   x+144(FP), R13
 	XORQ   R14, R14
 	CMPQ   R13, $0x00000008
-	JLT    rest203
+	JLT    rest205
 
-whole202:
+whole204:
 	VMOVUPD     (R12), Z8
 	VMOVUPD     (R10), Z9
 	VFMADD231PD Z9, Z8, Z0
@@ -3092,11 +3120,11 @@ whole202:
 	ADDQ        $0x00000008, R14
 	SUBQ        $0x00000008, R13
 	CMPQ        R13, $0x00000008
-	JGE         whole202
+	JGE         whole204
 
-rest203:
+rest205:
 	TESTQ       R13, R13
-	JZ          done205
+	JZ          done207
 	MOVQ        $-1, R14
 	BZHIQ       R13, R14, R14
 	KMOVB       R14, K1
@@ -3120,7 +3148,7 @@ rest203:
 	ADDQ        $0x00000040, R12
 	ADDQ        $0x00000040, R10
 
-done205:
+done207:
 	VUNPCKHPD  Z1, Z0, Z8
 	VUNPCKLPD  Z1, Z0, Z0
 	VADDPD     Z8, Z0, Z0
@@ -3147,11 +3175,11 @@ done205:
 	LEAQ       (SI)(BX*8), SI
 	SUBQ       $0x00000008, R11
 	CMPQ       R11, $0x00000008
-	JGE        block199
+	JGE        block201
 
-few200:
+few202:
 	TESTQ  R11, R11
-	JZ     blocks201
+	JZ     blocks203
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -3165,52 +3193,52 @@ few200:
 	MOVQ   x+144(FP), R13
 	XORQ   R14, R14
 	CMPQ   R13, $0x00000008
-	JLT    rest208
+	JLT    rest210
 
-whole207:
+whole209:
 	VMOVUPD     (R12), Z8
 	VMOVUPD     (R10), Z9
 	VFMADD231PD Z9, Z8, Z0
 	CMPQ        R11, $0x00000001
-	JLE         column209
+	JLE         column211
 	VMOVUPD     (R10)(BX*1), Z9
 	VFMADD231PD Z9, Z8, Z1
 	CMPQ        R11, $0x00000002
-	JLE         column209
+	JLE         column211
 	VMOVUPD     (R10)(BX*2), Z9
 	VFMADD231PD Z9, Z8, Z2
 	CMPQ        R11, $0x00000003
-	JLE         column209
+	JLE         column211
 	VMOVUPD     (R10)(DI*1), Z9
 	VFMADD231PD Z9, Z8, Z3
 	CMPQ        R11, $0x00000004
-	JLE         column209
+	JLE         column211
 	VMOVUPD     (R10)(BX*4), Z9
 	VFMADD231PD Z9, Z8, Z4
 	CMPQ        R11, $0x00000005
-	JLE         column209
+	JLE         column211
 	VMOVUPD     (R10)(R8*1), Z9
 	VFMADD231PD Z9, Z8, Z5
 	CMPQ        R11, $0x00000006
-	JLE         column209
+	JLE         column211
 	VMOVUPD     (R10)(DI*2), Z9
 	VFMADD231PD Z9, Z8, Z6
 	CMPQ        R11, $0x00000007
-	JLE         column209
+	JLE         column211
 	VMOVUPD     (R10)(R9*1), Z9
 	VFMADD231PD Z9, Z8, Z7
 
-column209:
+column211:
 	ADDQ $0x00000040, R12
 	ADDQ $0x00000040, R10
 	ADDQ $0x00000008, R14
 	SUBQ $0x00000008, R13
 	CMPQ R13, $0x00000008
-	JGE  whole207
+	JGE  whole209
 
-rest208:
+rest210:
 	TESTQ       R13, R13
-	JZ          done210
+	JZ          done212
 	MOVQ        $-1, R14
 	BZHIQ       R13, R14, R14
 	KMOVB       R14, K1
@@ -3218,39 +3246,39 @@ rest208:
 	VMOVUPD.Z   (R10), K1, Z9
 	VFMADD231PD Z9, Z8, Z0
 	CMPQ        R11, $0x00000001
-	JLE         column211
+	JLE         column213
 	VMOVUPD.Z   (R10)(BX*1), K1, Z9
 	VFMADD231PD Z9, Z8, Z1
 	CMPQ        R11, $0x00000002
-	JLE         column211
+	JLE         column213
 	VMOVUPD.Z   (R10)(BX*2), K1, Z9
 	VFMADD231PD Z9, Z8, Z2
 	CMPQ        R11, $0x00000003
-	JLE         column211
+	JLE         column213
 	VMOVUPD.Z   (R10)(DI*1), K1, Z9
 	VFMADD231PD Z9, Z8, Z3
 	CMPQ        R11, $0x00000004
-	JLE         column211
+	JLE         column213
 	VMOVUPD.Z   (R10)(BX*4), K1, Z9
 	VFMADD231PD Z9, Z8, Z4
 	CMPQ        R11, $0x00000005
-	JLE         column211
+	JLE         column213
 	VMOVUPD.Z   (R10)(R8*1), K1, Z9
 	VFMADD231PD Z9, Z8, Z5
 	CMPQ        R11, $0x00000006
-	JLE         column211
+	JLE         column213
 	VMOVUPD.Z   (R10)(DI*2), K1, Z9
 	VFMADD231PD Z9, Z8, Z6
 	CMPQ        R11, $0x00000007
-	JLE         column211
+	JLE         column213
 	VMOVUPD.Z   (R10)(R9*1), K1, Z9
 	VFMADD231PD Z9, Z8, Z7
 
-column211:
+column213:
 	ADDQ $0x00000040, R12
 	ADDQ $0x00000040, R10
 
-done210:
+done212:
 	VUNPCKHPD  Z1, Z0, Z8
 	VUNPCKLPD  Z1, Z0, Z0
 	VADDPD     Z8, Z0, Z0
@@ -3276,19 +3304,19 @@ done210:
 	ADDQ       $0x00000040, AX
 	LEAQ       (SI)(BX*8), SI
 
-blocks201:
+blocks203:
 	MOVQ (SP), AX
 
-next167:
+next169:
 	MOVQ x+144(FP), BX
 	LEAQ (CX)(BX*8), CX
 	MOVQ y+152(FP), BX
 	LEAQ (AX)(BX*8), AX
 	DECQ DX
-	JNZ  again165
+	JNZ  again167
 
-done166:
-done159:
+done168:
+done161:
 	VZEROUPPER
 	RET
 
@@ -3308,9 +3336,9 @@ TEXT ·absorb512(SB), $0-208
 	MOVQ         list+176(FP), DX
 	MOVQ         count+184(FP), BX
 	TESTQ        BX, BX
-	JLE          done214
+	JLE          done216
 
-again213:
+again215:
 	MOVQ      potentials_base+48(FP), SI
 	MOVQ      16(DX), DI
 	LEAQ      (SI)(DI*8), DI
@@ -3320,38 +3348,38 @@ again213:
 	MOVLQSX   28(DX), SI
 	MOVLQSX   32(DX), R9
 	CMPQ      SI, $0x08
-	JG        long215
+	JG        long217
 	MOVQ      $-1, R10
 	BZHIQ     SI, R10, R10
 	KMOVB     R10, K1
 	VMOVUPD.Z (DI), K1, Z6
 	TESTQ     R9, R9
-	JLE       done218
+	JLE       done220
 
-again217:
+again219:
 	MOVLQSX (CX), DI
 	ADDQ    $0x04, CX
 	MOVQ    rho_base+144(FP), R10
 	MOVQ    messageAt_base+120(FP), R11
 	TESTQ   R11, R11
-	JZ      same220
+	JZ      same222
 	MOVQ    (R11)(DI*8), R11
-	JMP     found221
+	JMP     found223
 
-same220:
+same222:
 	MOVQ  DI, R11
 	IMULQ SI, R11
 
-found221:
+found223:
 	MOVQ         messages_base+0(FP), R12
 	LEAQ         (R12)(R11*8), R11
 	VBROADCASTSD same+168(FP), Z7
 	TESTQ        R10, R10
-	JZ           same219
+	JZ           same221
 	SHRQ         $0x01, DI
 	VBROADCASTSD (R10)(DI*8), Z7
 
-same219:
+same221:
 	VMOVUPD.Z  (AX), K1, Z8
 	VMOVAPD    Z1, Z9
 	VMOVUPD    Z8, K1, Z9
@@ -3366,54 +3394,54 @@ same219:
 	VSUBPD     Z9, Z8, Z8
 	VMOVAPD.Z  Z8, K1, Z8
 	VUCOMISD   X4, X2
-	JE         undamped222
+	JE         undamped224
 	VCMPPD     $0x04, Z10, Z8, K2
 	VMULPD     Z2, Z10, Z9
 	VMULPD     Z3, Z8, Z11
 	VADDPD     Z9, Z11, Z11
 	VMOVUPD    Z11, K2, Z8
 
-undamped222:
+undamped224:
 	VCMPPD    $0x04, Z10, Z8, K2
 	VSUBPD    Z10, Z8, Z9
 	VANDPD    Z0, Z9, Z9
 	VMOVAPD.Z Z9, K2, Z9
 	VPMAXUQ   Z9, Z5, Z5
 	CMPQ      SI, $0x08
-	JLT       partial223
+	JLT       partial225
 	VMOVUPD   Z8, (R11)
-	JMP       stored226
+	JMP       stored228
 
-partial223:
+partial225:
 	LEAQ          (R11), DI
 	VMOVAPD       Y8, Y9
 	TESTQ         $0x00000004, SI
-	JZ            noFour224
+	JZ            noFour226
 	VMOVUPD       Y9, (DI)
 	VEXTRACTF64X4 $0x01, Z8, Y9
 	ADDQ          $0x00000020, DI
 
-noFour224:
+noFour226:
 	TESTQ         $0x00000002, SI
-	JZ            noTwo225
+	JZ            noTwo227
 	VMOVUPD       X9, (DI)
 	VEXTRACTF64X2 $0x01, Y9, X9
 	ADDQ          $0x00000010, DI
 
-noTwo225:
+noTwo227:
 	TESTQ  $0x00000001, SI
-	JZ     stored226
+	JZ     stored228
 	VMOVSD X9, (DI)
 
-stored226:
+stored228:
 	VFMADD231PD Z8, Z7, Z6
 	LEAQ        (AX)(SI*8), AX
 	DECQ        R9
-	JNZ         again217
+	JNZ         again219
 
-done218:
+done220:
 	CMPQ         8(DX), $0x00
-	JE           zero227
+	JE           zero229
 	VMOVAPD      Z1, Z7
 	VMOVUPD      Z6, K1, Z7
 	VMOVAPD      Z7, Z7
@@ -3429,137 +3457,137 @@ done218:
 	VBROADCASTSD 8(DX), Z7
 	VMULPD       Z7, Z6, Z6
 
-zero227:
+zero229:
 	CMPQ    SI, $0x08
-	JLT     partial228
+	JLT     partial230
 	VMOVUPD Z6, (R8)
-	JMP     stored231
+	JMP     stored233
 
-partial228:
+partial230:
 	LEAQ          (R8), DI
 	VMOVAPD       Y6, Y7
 	TESTQ         $0x00000004, SI
-	JZ            noFour229
+	JZ            noFour231
 	VMOVUPD       Y7, (DI)
 	VEXTRACTF64X4 $0x01, Z6, Y7
 	ADDQ          $0x00000020, DI
 
-noFour229:
+noFour231:
 	TESTQ         $0x00000002, SI
-	JZ            noTwo230
+	JZ            noTwo232
 	VMOVUPD       X7, (DI)
 	VEXTRACTF64X2 $0x01, Y7, X7
 	ADDQ          $0x00000010, DI
 
-noTwo230:
+noTwo232:
 	TESTQ  $0x00000001, SI
-	JZ     stored231
+	JZ     stored233
 	VMOVSD X7, (DI)
 
-stored231:
-	JMP absorbed216
+stored233:
+	JMP absorbed218
 
-long215:
+long217:
 	XORQ R10, R10
 	MOVQ SI, R11
 	CMPQ R11, $0x00000008
-	JLT  rest233
+	JLT  rest235
 
-whole232:
+whole234:
 	VMOVUPD (DI)(R10*8), Z6
 	VMOVUPD Z6, (R8)(R10*8)
 	ADDQ    $0x00000008, R10
 	SUBQ    $0x00000008, R11
 	CMPQ    R11, $0x00000008
-	JGE     whole232
+	JGE     whole234
 
-rest233:
+rest235:
 	TESTQ     R11, R11
-	JZ        done234
+	JZ        done236
 	MOVQ      $-1, R12
 	BZHIQ     R11, R12, R12
 	KMOVB     R12, K1
 	VMOVUPD.Z (DI)(R10*8), K1, Z6
 	CMPQ      R11, $0x08
-	JLT       partial235
+	JLT       partial237
 	VMOVUPD   Z6, (R8)(R10*8)
-	JMP       stored238
+	JMP       stored240
 
-partial235:
+partial237:
 	LEAQ          (R8)(R10*8), DI
 	VMOVAPD       Y6, Y7
 	TESTQ         $0x00000004, R11
-	JZ            noFour236
+	JZ            noFour238
 	VMOVUPD       Y7, (DI)
 	VEXTRACTF64X4 $0x01, Z6, Y7
 	ADDQ          $0x00000020, DI
 
-noFour236:
+noFour238:
 	TESTQ         $0x00000002, R11
-	JZ            noTwo237
+	JZ            noTwo239
 	VMOVUPD       X7, (DI)
 	VEXTRACTF64X2 $0x01, Y7, X7
 	ADDQ          $0x00000010, DI
 
-noTwo237:
+noTwo239:
 	TESTQ  $0x00000001, R11
-	JZ     stored238
+	JZ     stored240
 	VMOVSD X7, (DI)
 
-stored238:
-done234:
+stored240:
+done236:
 	TESTQ R9, R9
-	JLE   done240
+	JLE   done242
 
-again239:
+again241:
 	MOVLQSX (CX), DI
 	ADDQ    $0x04, CX
 	MOVQ    rho_base+144(FP), R10
 	MOVQ    messageAt_base+120(FP), R11
 	TESTQ   R11, R11
-	JZ      same242
+	JZ      same244
 	MOVQ    (R11)(DI*8), R11
-	JMP     found243
+	JMP     found245
 
-same242:
+same244:
 	MOVQ  DI, R11
 	IMULQ SI, R11
 
-found243:
+found245:
 	MOVQ         messages_base+0(FP), R12
 	LEAQ         (R12)(R11*8), R11
 	VBROADCASTSD same+168(FP), Z6
 	TESTQ        R10, R10
-	JZ           same241
+	JZ           same243
 	SHRQ         $0x01, DI
 	VBROADCASTSD (R10)(DI*8), Z6
 
-same241:
+same243:
 	VMOVAPD Z1, Z7
 	CMPQ    SI, $0x08
-	JNE     other244
+	JNE     other246
 	XORQ    DI, DI
 	VMOVUPD (AX)(DI*8), Z8
 	VMAXPD  Z8, Z7, Z7
-	JMP     row245
+	JMP     row247
 
-other244:
+other246:
 	XORQ DI, DI
 	MOVQ SI, R10
 	CMPQ R10, $0x00000008
-	JLT  rest247
+	JLT  rest249
 
-whole246:
+whole248:
 	VMOVUPD (AX)(DI*8), Z8
 	VMAXPD  Z8, Z7, Z7
 	ADDQ    $0x00000008, DI
 	SUBQ    $0x00000008, R10
 	CMPQ    R10, $0x00000008
-	JGE     whole246
+	JGE     whole248
 
-rest247:
+rest249:
 	TESTQ     R10, R10
-	JZ        done248
+	JZ        done250
 	MOVQ      $-1, R12
 	BZHIQ     R10, R12, R12
 	KMOVB     R12, K1
@@ -3568,8 +3596,8 @@ rest247:
 	VMOVUPD   Z8, K1, Z9
 	VMAXPD    Z9, Z7, Z7
 
-done248:
-row245:
+done250:
+row247:
 	VSHUFF64X2 $0x4e, Z7, Z7, Z8
 	VMAXPD     Z8, Z7, Z7
 	VSHUFF64X2 $0xb1, Z7, Z7, Z8
@@ -3577,20 +3605,20 @@ row245:
 	VPERMILPD  $0x55, Z7, Z8
 	VMAXPD     Z8, Z7, Z7
 	CMPQ       SI, $0x08
-	JNE        other249
+	JNE        other251
 	XORQ       DI, DI
 	VMOVUPD    (AX)(DI*8), Z8
 	VMOVUPD    (R11)(DI*8), Z9
 	VSUBPD     Z7, Z8, Z8
 	VUCOMISD   X4, X2
-	JE         undamped251
+	JE         undamped253
 	VCMPPD     $0x04, Z9, Z8, K1
 	VMULPD     Z2, Z9, Z7
 	VMULPD     Z3, Z8, Z10
 	VADDPD     Z7, Z10, Z10
 	VMOVUPD    Z10, K1, Z8
 
-undamped251:
+undamped253:
 	VCMPPD      $0x04, Z9, Z8, K1
 	VSUBPD      Z9, Z8, Z7
 	VANDPD      Z0, Z7, Z7
@@ -3600,27 +3628,27 @@ undamped251:
 	VMOVUPD     (R8)(DI*8), Z7
 	VFMADD231PD Z8, Z6, Z7
 	VMOVUPD     Z7, (R8)(DI*8)
-	JMP         row250
+	JMP         row252
 
-other249:
+other251:
 	XORQ DI, DI
 	MOVQ SI, R10
 	CMPQ R10, $0x00000008
-	JLT  rest253
+	JLT  rest255
 
-whole252:
+whole254:
 	VMOVUPD  (AX)(DI*8), Z8
 	VMOVUPD  (R11)(DI*8), Z9
 	VSUBPD   Z7, Z8, Z8
 	VUCOMISD X4, X2
-	JE       undamped254
+	JE       undamped256
 	VCMPPD   $0x04, Z9, Z8, K1
 	VMULPD   Z2, Z9, Z10
 	VMULPD   Z3, Z8, Z11
 	VADDPD   Z10, Z11, Z11
 	VMOVUPD  Z11, K1, Z8
 
-undamped254:
+undamped256:
 	VCMPPD      $0x04, Z9, Z8, K1
 	VSUBPD      Z9, Z8, Z9
 	VANDPD      Z0, Z9, Z9
@@ -3633,11 +3661,11 @@ undamped254:
 	ADDQ        $0x00000008, DI
 	SUBQ        $0x00000008, R10
 	CMPQ        R10, $0x00000008
-	JGE         whole252
+	JGE         whole254
 
-rest253:
+rest255:
 	TESTQ     R10, R10
-	JZ        done255
+	JZ        done257
 	MOVQ      $-1, R12
 	BZHIQ     R10, R12, R12
 	KMOVB     R12, K1
@@ -3646,109 +3674,109 @@ rest253:
 	VSUBPD    Z7, Z8, Z8
 	VMOVAPD.Z Z8, K1, Z8
 	VUCOMISD  X4, X2
-	JE        undamped256
+	JE        undamped258
 	VCMPPD    $0x04, Z9, Z8, K2
 	VMULPD    Z2, Z9, Z7
 	VMULPD    Z3, Z8, Z10
 	VADDPD    Z7, Z10, Z10
 	VMOVUPD   Z10, K2, Z8
 
-undamped256:
+undamped258:
 	VCMPPD    $0x04, Z9, Z8, K2
 	VSUBPD    Z9, Z8, Z7
 	VANDPD    Z0, Z7, Z7
 	VMOVAPD.Z Z7, K2, Z7
 	VPMAXUQ   Z7, Z5, Z5
 	CMPQ      R10, $0x08
-	JLT       partial257
+	JLT       partial259
 	VMOVUPD   Z8, (R11)(DI*8)
-	JMP       stored260
+	JMP       stored262
 
-partial257:
+partial259:
 	LEAQ          (R11)(DI*8), R11
 	VMOVAPD       Y8, Y7
 	TESTQ         $0x00000004, R10
-	JZ            noFour258
+	JZ            noFour260
 	VMOVUPD       Y7, (R11)
 	VEXTRACTF64X4 $0x01, Z8, Y7
 	ADDQ          $0x00000020, R11
 
-noFour258:
+noFour260:
 	TESTQ         $0x00000002, R10
-	JZ            noTwo259
+	JZ            noTwo261
 	VMOVUPD       X7, (R11)
 	VEXTRACTF64X2 $0x01, Y7, X7
 	ADDQ          $0x00000010, R11
 
-noTwo259:
+noTwo261:
 	TESTQ  $0x00000001, R10
-	JZ     stored260
+	JZ     stored262
 	VMOVSD X7, (R11)
 
-stored260:
+stored262:
 	VMOVUPD.Z   (R8)(DI*8), K1, Z7
 	VFMADD231PD Z8, Z6, Z7
 	CMPQ        R10, $0x08
-	JLT         partial261
+	JLT         partial263
 	VMOVUPD     Z7, (R8)(DI*8)
-	JMP         stored264
+	JMP         stored266
 
-partial261:
+partial263:
 	LEAQ          (R8)(DI*8), DI
 	VMOVAPD       Y7, Y6
 	TESTQ         $0x00000004, R10
-	JZ            noFour262
+	JZ            noFour264
 	VMOVUPD       Y6, (DI)
 	VEXTRACTF64X4 $0x01, Z7, Y6
 	ADDQ          $0x00000020, DI
 
-noFour262:
+noFour264:
 	TESTQ         $0x00000002, R10
-	JZ            noTwo263
+	JZ            noTwo265
 	VMOVUPD       X6, (DI)
 	VEXTRACTF64X2 $0x01, Y6, X6
 	ADDQ          $0x00000010, DI
 
-noTwo263:
+noTwo265:
 	TESTQ  $0x00000001, R10
-	JZ     stored264
+	JZ     stored266
 	VMOVSD X6, (DI)
 
-stored264:
-done255:
-row250:
+stored266:
+done257:
+row252:
 	LEAQ (AX)(SI*8), AX
 	DECQ R9
-	JNZ  again239
+	JNZ  again241
 
-done240:
+done242:
 	CMPQ    8(DX), $0x00
-	JE      zero265
+	JE      zero267
 	VMOVAPD Z1, Z6
 	CMPQ    SI, $0x08
-	JNE     other266
+	JNE     other268
 	XORQ    DI, DI
 	VMOVUPD (R8)(DI*8), Z7
 	VMAXPD  Z7, Z6, Z6
-	JMP     row267
+	JMP     row269
 
-other266:
+other268:
 	XORQ DI, DI
 	MOVQ SI, R9
 	CMPQ R9, $0x00000008
-	JLT  rest269
+	JLT  rest271
 
-whole268:
+whole270:
 	VMOVUPD (R8)(DI*8), Z7
 	VMAXPD  Z7, Z6, Z6
 	ADDQ    $0x00000008, DI
 	SUBQ    $0x00000008, R9
 	CMPQ    R9, $0x00000008
-	JGE     whole268
+	JGE     whole270
 
-rest269:
+rest271:
 	TESTQ     R9, R9
-	JZ        done270
+	JZ        done272
 	MOVQ      $-1, R10
 	BZHIQ     R9, R10, R10
 	KMOVB     R10, K1
@@ -3757,10 +3785,10 @@ rest269:
 	VMOVUPD   Z7, K1, Z8
 	VMAXPD    Z8, Z6, Z6
 
-done270:
-row267:
+done272:
+row269:
 	CMPQ         SI, $0x08
-	JNE          other271
+	JNE          other273
 	XORQ         SI, SI
 	VMOVUPD      (R8)(SI*8), Z7
 	VMOVAPD      Z6, Z6
@@ -3776,14 +3804,14 @@ row267:
 	VBROADCASTSD 8(DX), Z6
 	VMULPD       Z6, Z7, Z7
 	VMOVUPD      Z7, (R8)(SI*8)
-	JMP          row272
+	JMP          row274
 
-other271:
+other273:
 	XORQ DI, DI
 	CMPQ SI, $0x00000008
-	JLT  rest274
+	JLT  rest276
 
-whole273:
+whole275:
 	VMOVUPD      (R8)(DI*8), Z7
 	VMOVAPD      Z6, Z8
 	VSHUFF64X2   $0x4e, Z8, Z8, Z9
@@ -3801,11 +3829,11 @@ whole273:
 	ADDQ         $0x00000008, DI
 	SUBQ         $0x00000008, SI
 	CMPQ         SI, $0x00000008
-	JGE          whole273
+	JGE          whole275
 
-rest274:
+rest276:
 	TESTQ        SI, SI
-	JZ           done275
+	JZ           done277
 	MOVQ         $-1, R9
 	BZHIQ        SI, R9, R9
 	KMOVB        R9, K1
@@ -3823,41 +3851,41 @@ rest274:
 	VBROADCASTSD 8(DX), Z6
 	VMULPD       Z6, Z7, Z7
 	CMPQ         SI, $0x08
-	JLT          partial276
+	JLT          partial278
 	VMOVUPD      Z7, (R8)(DI*8)
-	JMP          stored279
+	JMP          stored281
 
-partial276:
+partial278:
 	LEAQ          (R8)(DI*8), DI
 	VMOVAPD       Y7, Y6
 	TESTQ         $0x00000004, SI
-	JZ            noFour277
+	JZ            noFour279
 	VMOVUPD       Y6, (DI)
 	VEXTRACTF64X4 $0x01, Z7, Y6
 	ADDQ          $0x00000020, DI
 
-noFour277:
+noFour279:
 	TESTQ         $0x00000002, SI
-	JZ            noTwo278
+	JZ            noTwo280
 	VMOVUPD       X6, (DI)
 	VEXTRACTF64X2 $0x01, Y6, X6
 	ADDQ          $0x00000010, DI
 
-noTwo278:
+noTwo280:
 	TESTQ  $0x00000001, SI
-	JZ     stored279
+	JZ     stored281
 	VMOVSD X6, (DI)
 
-stored279:
-done275:
-row272:
-zero265:
-absorbed216:
+stored281:
+done277:
+row274:
+zero267:
+absorbed218:
 	ADDQ $0x00000028, DX
 	DECQ BX
-	JNZ  again213
+	JNZ  again215
 
-done214:
+done216:
 	VSHUFF64X2 $0x4e, Z5, Z5, Z0
 	VPMAXUQ    Z0, Z5, Z5
 	VSHUFF64X2 $0xb1, Z5, Z5, Z0
@@ -3876,44 +3904,44 @@ TEXT ·totals512(SB), $0-64
 	MOVQ  list+48(FP), DX
 	MOVQ  count+56(FP), BX
 	TESTQ BX, BX
-	JLE   done282
+	JLE   done284
 
-again281:
+again283:
 	MOVLQSX 24(DX), SI
 	LEAQ    (CX)(SI*8), SI
 	VXORPD  Z0, Z0, Z0
 	MOVLQSX 28(DX), DI
 	CMPQ    DI, $0x08
-	JNE     other283
+	JNE     other285
 	XORQ    DI, DI
 	VMOVUPD (SI)(DI*8), Z1
 	VADDPD  Z1, Z0, Z0
-	JMP     row284
+	JMP     row286
 
-other283:
+other285:
 	XORQ R8, R8
 	CMPQ DI, $0x00000008
-	JLT  rest286
+	JLT  rest288
 
-whole285:
+whole287:
 	VMOVUPD (SI)(R8*8), Z1
 	VADDPD  Z1, Z0, Z0
 	ADDQ    $0x00000008, R8
 	SUBQ    $0x00000008, DI
 	CMPQ    DI, $0x00000008
-	JGE     whole285
+	JGE     whole287
 
-rest286:
+rest288:
 	TESTQ     DI, DI
-	JZ        done287
+	JZ        done289
 	MOVQ      $-1, R9
 	BZHIQ     DI, R9, R9
 	KMOVB     R9, K1
 	VMOVUPD.Z (SI)(R8*8), K1, Z1
 	VADDPD    Z1, Z0, Z0
 
-done287:
-row284:
+done289:
+row286:
 	VSHUFF64X2 $0x4e, Z0, Z0, Z1
 	VADDPD     Z1, Z0, Z0
 	VSHUFF64X2 $0xb1, Z0, Z0, Z1
@@ -3924,9 +3952,9 @@ row284:
 	ADDQ       $0x08, AX
 	ADDQ       $0x00000028, DX
 	DECQ       BX
-	JNZ        again281
+	JNZ        again283
 
-done282:
+done284:
 	VZEROUPPER
 	RET
 
@@ -3941,9 +3969,9 @@ TEXT ·settle512(SB), $0-96
 	MOVQ         list+72(FP), BX
 	MOVQ         count+80(FP), SI
 	TESTQ        SI, SI
-	JLE          done290
+	JLE          done292
 
-again289:
+again291:
 	MOVQ         (BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      24(BX), R8
@@ -3952,7 +3980,7 @@ again289:
 	ADDQ         $0x08, DX
 	MOVLQSX      28(BX), R9
 	CMPQ         R9, $0x08
-	JNE          other291
+	JNE          other293
 	XORQ         R9, R9
 	VMOVUPD      (R8)(R9*8), Z3
 	VMOVUPD      (DI)(R9*8), Z4
@@ -3963,14 +3991,14 @@ again289:
 	VMOVAPD.Z    Z2, K1, Z2
 	VPMAXUQ      Z2, Z1, Z1
 	VMOVUPD      Z3, (DI)(R9*8)
-	JMP          row292
+	JMP          row294
 
-other291:
+other293:
 	XORQ R10, R10
 	CMPQ R9, $0x00000008
-	JLT  rest294
+	JLT  rest296
 
-whole293:
+whole295:
 	VMOVUPD   (R8)(R10*8), Z3
 	VMOVUPD   (DI)(R10*8), Z4
 	VSUBPD    Z2, Z3, Z3
@@ -3983,11 +4011,11 @@ whole293:
 	ADDQ      $0x00000008, R10
 	SUBQ      $0x00000008, R9
 	CMPQ      R9, $0x00000008
-	JGE       whole293
+	JGE       whole295
 
-rest294:
+rest296:
 	TESTQ     R9, R9
-	JZ        done295
+	JZ        done297
 	MOVQ      $-1, R11
 	BZHIQ     R9, R11, R11
 	KMOVB     R11, K1
@@ -4001,39 +4029,39 @@ rest294:
 	VMOVAPD.Z Z2, K1, Z2
 	VPMAXUQ   Z2, Z1, Z1
 	CMPQ      R9, $0x08
-	JLT       partial296
+	JLT       partial298
 	VMOVUPD   Z3, (DI)(R10*8)
-	JMP       stored299
+	JMP       stored301
 
-partial296:
+partial298:
 	LEAQ          (DI)(R10*8), DI
 	VMOVAPD       Y3, Y2
 	TESTQ         $0x00000004, R9
-	JZ            noFour297
+	JZ            noFour299
 	VMOVUPD       Y2, (DI)
 	VEXTRACTF64X4 $0x01, Z3, Y2
 	ADDQ          $0x00000020, DI
 
-noFour297:
+noFour299:
 	TESTQ         $0x00000002, R9
-	JZ            noTwo298
+	JZ            noTwo300
 	VMOVUPD       X2, (DI)
 	VEXTRACTF64X2 $0x01, Y2, X2
 	ADDQ          $0x00000010, DI
 
-noTwo298:
+noTwo300:
 	TESTQ  $0x00000001, R9
-	JZ     stored299
+	JZ     stored301
 	VMOVSD X2, (DI)
 
-stored299:
-done295:
-row292:
+stored301:
+done297:
+row294:
 	ADDQ $0x00000028, BX
 	DECQ SI
-	JNZ  again289
+	JNZ  again291
 
-done290:
+done292:
 	VSHUFF64X2 $0x4e, Z1, Z1, Z0
 	VPMAXUQ    Z0, Z1, Z1
 	VSHUFF64X2 $0xb1, Z1, Z1, Z0
@@ -4063,9 +4091,9 @@ TEXT ·exponentials512(SB), $0-33
 	XORQ         DX, DX
 	MOVQ         CX, BX
 	CMPQ         BX, $0x00000010
-	JLT          rest301
+	JLT          rest303
 
-whole300:
+whole302:
 	VMOVUPD (AX)(DX*8), Z11
 	VANDPD  Z10, Z11, Z11
 	VPMAXUQ Z11, Z1, Z1
@@ -4075,24 +4103,24 @@ whole300:
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000010, BX
 	CMPQ    BX, $0x00000010
-	JGE     whole300
+	JGE     whole302
 
-rest301:
+rest303:
 	CMPQ BX, $0x00000008
-	JLT  rest303
+	JLT  rest305
 
-whole302:
+whole304:
 	VMOVUPD (AX)(DX*8), Z11
 	VANDPD  Z10, Z11, Z11
 	VPMAXUQ Z11, Z1, Z1
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000008, BX
 	CMPQ    BX, $0x00000008
-	JGE     whole302
+	JGE     whole304
 
-rest303:
+rest305:
 	TESTQ     BX, BX
-	JZ        done304
+	JZ        done306
 	MOVQ      $-1, SI
 	BZHIQ     BX, SI, SI
 	KMOVB     SI, K1
@@ -4100,19 +4128,19 @@ rest303:
 	VANDPD    Z10, Z11, Z11
 	VPMAXUQ   Z11, Z1, Z1
 
-done304:
+done306:
 	VPMAXUQ      Z2, Z1, Z1
 	VANDPD       Z10, Z0, Z2
 	VMULPD       Z2, Z1, Z1
 	VBROADCASTSD constants<>+800(SB), Z2
 	VCMPPD       $0x06, Z2, Z1, K1
 	KORTESTB     K1, K1
-	JNZ          unsafe305
+	JNZ          unsafe307
 	XORQ         DX, DX
 	CMPQ         CX, $0x00000018
-	JLT          rest307
+	JLT          rest309
 
-whole306:
+whole308:
 	VMOVUPD          (AX)(DX*8), Z1
 	VMULPD           Z0, Z1, Z1
 	VMOVUPD          64(AX)(DX*8), Z2
@@ -4179,13 +4207,13 @@ whole306:
 	ADDQ             $0x00000018, DX
 	SUBQ             $0x00000018, CX
 	CMPQ             CX, $0x00000018
-	JGE              whole306
+	JGE              whole308
 
-rest307:
+rest309:
 	CMPQ CX, $0x00000008
-	JLT  rest309
+	JLT  rest311
 
-whole308:
+whole310:
 	VMOVUPD          (AX)(DX*8), Z1
 	VMULPD           Z0, Z1, Z1
 	VMOVAPD          Z4, Z10
@@ -4210,11 +4238,11 @@ whole308:
 	ADDQ             $0x00000008, DX
 	SUBQ             $0x00000008, CX
 	CMPQ             CX, $0x00000008
-	JGE              whole308
+	JGE              whole310
 
-rest309:
+rest311:
 	TESTQ            CX, CX
-	JZ               done310
+	JZ               done312
 	MOVQ             $-1, BX
 	BZHIQ            CX, BX, BX
 	KMOVB            BX, K2
@@ -4241,40 +4269,40 @@ rest309:
 	VFMADD213PD      Z0, Z0, Z4
 	VSCALEFPD        Z1, Z4, Z4
 	CMPQ             CX, $0x08
-	JLT              partial311
+	JLT              partial313
 	VMOVUPD          Z4, (AX)(DX*8)
-	JMP              stored314
+	JMP              stored316
 
-partial311:
+partial313:
 	LEAQ          (AX)(DX*8), AX
 	VMOVAPD       Y4, Y0
 	TESTQ         $0x00000004, CX
-	JZ            noFour312
+	JZ            noFour314
 	VMOVUPD       Y0, (AX)
 	VEXTRACTF64X4 $0x01, Z4, Y0
 	ADDQ          $0x00000020, AX
 
-noFour312:
+noFour314:
 	TESTQ         $0x00000002, CX
-	JZ            noTwo313
+	JZ            noTwo315
 	VMOVUPD       X0, (AX)
 	VEXTRACTF64X2 $0x01, Y0, X0
 	ADDQ          $0x00000010, AX
 
-noTwo313:
+noTwo315:
 	TESTQ  $0x00000001, CX
-	JZ     stored314
+	JZ     stored316
 	VMOVSD X0, (AX)
 
-stored314:
-done310:
-unsafe305:
+stored316:
+done312:
+unsafe307:
 	XORB     AL, AL
 	KORTESTB K1, K1
-	JNZ      any315
+	JNZ      any317
 	MOVB     $0x01, AL
 
-any315:
+any317:
 	MOVB AL, ret+32(FP)
 	VZEROUPPER
 	RET
@@ -4297,7 +4325,7 @@ TEXT ·edgeBeliefs512(SB), $0-184
 	SUBQ         SI, DX
 	MOVQ         DX, logs_base+120(FP)
 
-edge316:
+edge318:
 	MOVQ         (CX), DX
 	MOVQ         tables_base+72(FP), R9
 	LEAQ         (R9)(DX*8), DX
@@ -4305,10 +4333,10 @@ edge316:
 	VXORPD       Z1, Z1, Z1
 	MOVQ         ku+168(FP), R9
 	CMPQ         R9, $0x08
-	JNE          other317
+	JNE          other319
 	MOVQ         kv+176(FP), R9
 	CMPQ         R9, $0x08
-	JNE          other317
+	JNE          other319
 	VXORPD       Z3, Z3, Z3
 	VBROADCASTSD (BX), Z4
 	VMOVUPD      (DX), Z5
@@ -4336,22 +4364,22 @@ edge316:
 	VFMADD231PD  Z5, Z4, Z3
 	VMOVUPD      (SI), Z4
 	VFMADD231PD  Z3, Z4, Z0
-	JMP          columns318
+	JMP          columns320
 
-other317:
+other319:
 	MOVQ kv+176(FP), R9
 	XORQ R10, R10
 	CMPQ R9, $0x00000018
-	JLT  few320
+	JLT  few322
 
-panel319:
+panel321:
 	VXORPD Z3, Z3, Z3
 	VXORPD Z4, Z4, Z4
 	VXORPD Z5, Z5, Z5
 	XORQ   R11, R11
 	MOVQ   R10, R12
 
-row322:
+row324:
 	VBROADCASTSD (BX)(R11*8), Z6
 	VMOVUPD      (DX)(R12*1), Z7
 	VFMADD231PD  Z7, Z6, Z3
@@ -4363,7 +4391,7 @@ row322:
 	INCQ         R11
 	MOVQ         ku+168(FP), R13
 	CMPQ         R11, R13
-	JL           row322
+	JL           row324
 	VMOVUPD      (SI)(R10*1), Z6
 	VFMADD231PD  Z3, Z6, Z0
 	VMOVUPD      64(SI)(R10*1), Z3
@@ -4373,13 +4401,13 @@ row322:
 	ADDQ         $0x000000c0, R10
 	SUBQ         $0x00000018, R9
 	CMPQ         R9, $0x00000018
-	JGE          panel319
+	JGE          panel321
 
-few320:
+few322:
 	TESTQ  R9, R9
-	JZ     done321
+	JZ     done323
 	CMPQ   R9, $0x00000008
-	JGT    wider323
+	JGT    wider325
 	MOVQ   $-1, R11
 	BZHIQ  R9, R11, R11
 	KMOVB  R11, K1
@@ -4387,7 +4415,7 @@ few320:
 	XORQ   R9, R9
 	MOVQ   R10, R11
 
-row324:
+row326:
 	VBROADCASTSD (BX)(R9*8), Z4
 	VMOVUPD.Z    (DX)(R11*1), K1, Z5
 	VFMADD231PD  Z5, Z4, Z3
@@ -4395,14 +4423,14 @@ row324:
 	INCQ         R9
 	MOVQ         ku+168(FP), R12
 	CMPQ         R9, R12
-	JL           row324
+	JL           row326
 	VMOVUPD.Z    (SI)(R10*1), K1, Z4
 	VFMADD231PD  Z3, Z4, Z0
-	JMP          done321
+	JMP          done323
 
-wider323:
+wider325:
 	CMPQ   R9, $0x00000010
-	JGT    wider325
+	JGT    wider327
 	SUBQ   $0x00000008, R9
 	MOVQ   $-1, R11
 	BZHIQ  R9, R11, R11
@@ -4412,7 +4440,7 @@ wider323:
 	XORQ   R9, R9
 	MOVQ   R10, R11
 
-row326:
+row328:
 	VBROADCASTSD (BX)(R9*8), Z5
 	VMOVUPD      (DX)(R11*1), Z6
 	VFMADD231PD  Z6, Z5, Z3
@@ -4422,14 +4450,14 @@ row326:
 	INCQ         R9
 	MOVQ         ku+168(FP), R12
 	CMPQ         R9, R12
-	JL           row326
+	JL           row328
 	VMOVUPD      (SI)(R10*1), Z5
 	VFMADD231PD  Z3, Z5, Z0
 	VMOVUPD.Z    64(SI)(R10*1), K1, Z3
 	VFMADD231PD  Z4, Z3, Z0
-	JMP          done321
+	JMP          done323
 
-wider325:
+wider327:
 	SUBQ   $0x00000010, R9
 	MOVQ   $-1, R11
 	BZHIQ  R9, R11, R11
@@ -4440,7 +4468,7 @@ wider325:
 	XORQ   R9, R9
 	MOVQ   R10, R11
 
-row328:
+row330:
 	VBROADCASTSD (BX)(R9*8), Z6
 	VMOVUPD      (DX)(R11*1), Z7
 	VFMADD231PD  Z7, Z6, Z3
@@ -4452,7 +4480,7 @@ row328:
 	INCQ         R9
 	MOVQ         ku+168(FP), R12
 	CMPQ         R9, R12
-	JL           row328
+	JL           row330
 	VMOVUPD      (SI)(R10*1), Z6
 	VFMADD231PD  Z3, Z6, Z0
 	VMOVUPD      64(SI)(R10*1), Z3
@@ -4460,8 +4488,8 @@ row328:
 	VMOVUPD.Z    128(SI)(R10*1), K1, Z3
 	VFMADD231PD  Z5, Z3, Z0
 
-done321:
-columns318:
+done323:
+columns320:
 	VSHUFF64X2   $0x4e, Z0, Z0, Z3
 	VADDPD       Z3, Z0, Z0
 	VSHUFF64X2   $0xb1, Z0, Z0, Z3
@@ -4470,10 +4498,10 @@ columns318:
 	VADDPD       Z3, Z0, Z0
 	MOVQ         ku+168(FP), R9
 	CMPQ         R9, $0x08
-	JNE          other329
+	JNE          other331
 	MOVQ         kv+176(FP), R9
 	CMPQ         R9, $0x08
-	JNE          other329
+	JNE          other331
 	VXORPD       Z4, Z4, Z4
 	VXORPD       Z5, Z5, Z5
 	MOVQ         logs_base+120(FP), R9
@@ -4558,15 +4586,15 @@ columns318:
 	VMAXPD       Z3, Z2, Z3
 	VFMADD231PD  Z4, Z3, Z5
 	VADDPD       Z5, Z1, Z1
-	JMP          columns330
+	JMP          columns332
 
-other329:
+other331:
 	MOVQ kv+176(FP), R9
 	XORQ R10, R10
 	CMPQ R9, $0x00000018
-	JLT  few332
+	JLT  few334
 
-panel331:
+panel333:
 	VXORPD  Z6, Z6, Z6
 	VXORPD  Z7, Z7, Z7
 	VXORPD  Z8, Z8, Z8
@@ -4584,7 +4612,7 @@ panel331:
 	XORQ    R12, R12
 	MOVQ    R10, R13
 
-row334:
+row336:
 	VBROADCASTSD (BX)(R12*8), Z12
 	VBROADCASTSD (R11)(R12*8), Z13
 	VMAXPD       Z13, Z2, Z13
@@ -4610,7 +4638,7 @@ row334:
 	INCQ         R12
 	MOVQ         ku+168(FP), R14
 	CMPQ         R12, R14
-	JL           row334
+	JL           row336
 	MOVQ         logs_base+120(FP), R11
 	ADDQ         SI, R11
 	VMOVUPD      (R11)(R10*1), Z3
@@ -4628,13 +4656,13 @@ row334:
 	ADDQ         $0x000000c0, R10
 	SUBQ         $0x00000018, R9
 	CMPQ         R9, $0x00000018
-	JGE          panel331
+	JGE          panel333
 
-few332:
+few334:
 	TESTQ     R9, R9
-	JZ        done333
+	JZ        done335
 	CMPQ      R9, $0x00000008
-	JGT       wider335
+	JGT       wider337
 	MOVQ      $-1, R11
 	BZHIQ     R9, R11, R11
 	KMOVB     R11, K1
@@ -4647,7 +4675,7 @@ few332:
 	XORQ      R11, R11
 	MOVQ      R10, R12
 
-row336:
+row338:
 	VBROADCASTSD (BX)(R11*8), Z6
 	VBROADCASTSD (R9)(R11*8), Z7
 	VMAXPD       Z7, Z2, Z7
@@ -4661,18 +4689,18 @@ row336:
 	INCQ         R11
 	MOVQ         ku+168(FP), R13
 	CMPQ         R11, R13
-	JL           row336
+	JL           row338
 	MOVQ         logs_base+120(FP), R9
 	ADDQ         SI, R9
 	VMOVUPD.Z    (R9)(R10*1), K1, Z3
 	VMAXPD       Z3, Z2, Z3
 	VFMADD231PD  Z4, Z3, Z5
 	VADDPD       Z5, Z1, Z1
-	JMP          done333
+	JMP          done335
 
-wider335:
+wider337:
 	CMPQ      R9, $0x00000010
-	JGT       wider337
+	JGT       wider339
 	SUBQ      $0x00000008, R9
 	MOVQ      $-1, R11
 	BZHIQ     R9, R11, R11
@@ -4690,7 +4718,7 @@ wider335:
 	XORQ      R11, R11
 	MOVQ      R10, R12
 
-row338:
+row340:
 	VBROADCASTSD (BX)(R11*8), Z9
 	VBROADCASTSD (R9)(R11*8), Z10
 	VMAXPD       Z10, Z2, Z10
@@ -4710,7 +4738,7 @@ row338:
 	INCQ         R11
 	MOVQ         ku+168(FP), R13
 	CMPQ         R11, R13
-	JL           row338
+	JL           row340
 	MOVQ         logs_base+120(FP), R9
 	ADDQ         SI, R9
 	VMOVUPD      (R9)(R10*1), Z3
@@ -4721,9 +4749,9 @@ row338:
 	VMAXPD       Z3, Z2, Z3
 	VFMADD231PD  Z6, Z3, Z8
 	VADDPD       Z8, Z1, Z1
-	JMP          done333
+	JMP          done335
 
-wider337:
+wider339:
 	SUBQ      $0x00000010, R9
 	MOVQ      $-1, R11
 	BZHIQ     R9, R11, R11
@@ -4745,7 +4773,7 @@ wider337:
 	XORQ      R11, R11
 	MOVQ      R10, R12
 
-row340:
+row342:
 	VBROADCASTSD (BX)(R11*8), Z12
 	VBROADCASTSD (R9)(R11*8), Z13
 	VMAXPD       Z13, Z2, Z13
@@ -4771,7 +4799,7 @@ row340:
 	INCQ         R11
 	MOVQ         ku+168(FP), R13
 	CMPQ         R11, R13
-	JL           row340
+	JL           row342
 	MOVQ         logs_base+120(FP), R9
 	ADDQ         SI, R9
 	VMOVUPD      (R9)(R10*1), Z3
@@ -4787,8 +4815,8 @@ row340:
 	VFMADD231PD  Z8, Z3, Z11
 	VADDPD       Z11, Z1, Z1
 
-done333:
-columns330:
+done335:
+columns332:
 	VSHUFF64X2 $0x4e, Z1, Z1, Z3
 	VADDPD     Z3, Z1, Z1
 	VSHUFF64X2 $0xb1, Z1, Z1, Z3
@@ -4808,7 +4836,7 @@ columns330:
 	ADDQ       R9, R8
 	ADDQ       $0x08, CX
 	DECQ       AX
-	JNZ        edge316
+	JNZ        edge318
 	VZEROUPPER
 	RET
 
@@ -4841,7 +4869,7 @@ TEXT ·pairMessages512(SB), $0-193
 	XORQ         R10, R10
 	SUBQ         $0x08, R9
 
-vector341:
+vector343:
 	MOVLQSX           (BX)(R10*4), R11
 	SHLQ              $0x04, R11
 	VBROADCASTF64X2   (AX)(R11*1), Z14
@@ -5030,19 +5058,19 @@ vector341:
 	VEXTRACTF64X2     $0x02, Z14, 80(R11)
 	VEXTRACTF64X2     $0x03, Z14, 112(R11)
 	CMPQ              R10, R9
-	JE                done342
+	JE                done344
 	ADDQ              $0x08, R10
 	CMPQ              R10, R9
 	CMOVQGT           R9, R10
-	JMP               vector341
+	JMP               vector343
 
-done342:
+done344:
 	XORB     AL, AL
 	KORTESTB K1, K1
-	JNZ      any343
+	JNZ      any345
 	MOVB     $0x01, AL
 
-any343:
+any345:
 	MOVB AL, ret+192(FP)
 	VZEROUPPER
 	RET
@@ -5076,7 +5104,7 @@ TEXT ·pairBeliefs512(SB), $0-241
 	XORQ         R10, R10
 	SUBQ         $0x08, R9
 
-vector344:
+vector346:
 	MOVLQSX           (BX)(R10*4), R11
 	SHLQ              $0x05, R11
 	VBROADCASTF64X4   (CX)(R11*1), Z14
@@ -5342,19 +5370,19 @@ vector344:
 	MOVQ              z_base+24(FP), R11
 	VMOVUPD           Z18, (R11)(R10*8)
 	CMPQ              R10, R9
-	JE                done345
+	JE                done347
 	ADDQ              $0x08, R10
 	CMPQ              R10, R9
 	CMOVQGT           R9, R10
-	JMP               vector344
+	JMP               vector346
 
-done345:
+done347:
 	XORB     AL, AL
 	KORTESTB K1, K1
-	JNZ      any346
+	JNZ      any348
 	MOVB     $0x01, AL
 
-any346:
+any348:
 	MOVB AL, ret+240(FP)
 	VZEROUPPER
 	RET
@@ -5371,9 +5399,9 @@ TEXT ·interleave512(SB), $0-56
 	LEAQ (BX)(DX*4), DI
 	MOVQ n+48(FP), R8
 	CMPQ R8, $0x00000008
-	JLT  few348
+	JLT  few350
 
-block347:
+block349:
 	VMOVUPD    (CX), Z0
 	VMOVUPD    (CX)(DX*1), Z1
 	VMOVUPD    (CX)(DX*2), Z2
@@ -5418,11 +5446,11 @@ block347:
 	ADDQ       $0x00000200, AX
 	SUBQ       $0x00000008, R8
 	CMPQ       R8, $0x00000008
-	JGE        block347
+	JGE        block349
 
-few348:
+few350:
 	TESTQ      R8, R8
-	JZ         blocks349
+	JZ         blocks351
 	MOVQ       $-1, R9
 	BZHIQ      R8, R9, R9
 	KMOVB      R9, K1
@@ -5460,32 +5488,32 @@ few348:
 	VSHUFF64X2 $0xdd, Z2, Z0, Z0
 	VMOVUPD    Z11, (AX)
 	CMPQ       R8, $0x00000001
-	JLE        end351
+	JLE        end353
 	VMOVUPD    Z3, 64(AX)
 	CMPQ       R8, $0x00000002
-	JLE        end351
+	JLE        end353
 	VMOVUPD    Z12, 128(AX)
 	CMPQ       R8, $0x00000003
-	JLE        end351
+	JLE        end353
 	VMOVUPD    Z4, 192(AX)
 	CMPQ       R8, $0x00000004
-	JLE        end351
+	JLE        end353
 	VMOVUPD    Z9, 256(AX)
 	CMPQ       R8, $0x00000005
-	JLE        end351
+	JLE        end353
 	VMOVUPD    Z1, 320(AX)
 	CMPQ       R8, $0x00000006
-	JLE        end351
+	JLE        end353
 	VMOVUPD    Z8, 384(AX)
 	CMPQ       R8, $0x00000007
-	JLE        end351
+	JLE        end353
 	VMOVUPD    Z0, 448(AX)
 
-end351:
+end353:
 	ADDQ $0x00000040, CX
 	ADDQ $0x00000200, AX
 
-blocks349:
+blocks351:
 	VZEROUPPER
 	RET
 
@@ -5501,9 +5529,9 @@ TEXT ·separate512(SB), $0-56
 	LEAQ (BX)(DX*4), DI
 	MOVQ n+48(FP), R8
 	CMPQ R8, $0x00000008
-	JLT  few353
+	JLT  few355
 
-block352:
+block354:
 	VXORPD     Z0, Z0, Z0
 	VXORPD     Z1, Z1, Z1
 	VXORPD     Z2, Z2, Z2
@@ -5556,11 +5584,11 @@ block352:
 	ADDQ       $0x00000200, CX
 	SUBQ       $0x00000008, R8
 	CMPQ       R8, $0x00000008
-	JGE        block352
+	JGE        block354
 
-few353:
+few355:
 	TESTQ   R8, R8
-	JZ      blocks354
+	JZ      blocks356
 	VXORPD  Z0, Z0, Z0
 	VXORPD  Z1, Z1, Z1
 	VXORPD  Z2, Z2, Z2
@@ -5574,28 +5602,28 @@ few353:
 	KMOVB   R9, K1
 	VMOVUPD (CX), Z0
 	CMPQ    R8, $0x00000001
-	JLE     end356
+	JLE     end358
 	VMOVUPD 64(CX), Z1
 	CMPQ    R8, $0x00000002
-	JLE     end356
+	JLE     end358
 	VMOVUPD 128(CX), Z2
 	CMPQ    R8, $0x00000003
-	JLE     end356
+	JLE     end358
 	VMOVUPD 192(CX), Z3
 	CMPQ    R8, $0x00000004
-	JLE     end356
+	JLE     end358
 	VMOVUPD 256(CX), Z4
 	CMPQ    R8, $0x00000005
-	JLE     end356
+	JLE     end358
 	VMOVUPD 320(CX), Z5
 	CMPQ    R8, $0x00000006
-	JLE     end356
+	JLE     end358
 	VMOVUPD 384(CX), Z6
 	CMPQ    R8, $0x00000007
-	JLE     end356
+	JLE     end358
 	VMOVUPD 448(CX), Z7
 
-end356:
+end358:
 	VUNPCKLPD  Z1, Z0, Z8
 	VUNPCKLPD  Z3, Z2, Z9
 	VUNPCKLPD  Z5, Z4, Z10
@@ -5631,7 +5659,7 @@ end356:
 	ADDQ       $0x00000040, AX
 	ADDQ       $0x00000200, CX
 
-blocks354:
+blocks356:
 	VZEROUPPER
 	RET
 
@@ -5651,32 +5679,32 @@ TEXT ·consistent512(SB), $0-216
 	MOVQ         right_base+96(FP), CX
 	XORQ         DX, DX
 
-vector357:
+vector359:
 	VMOVUPD Z7, (CX)(DX*1)
 	ADDQ    $0x40, DX
 	CMPQ    DX, AX
-	JL      vector357
+	JL      vector359
 	XORQ    CX, CX
 
-scaling358:
+scaling360:
 	VXORPD Z8, Z8, Z8
 	MOVQ   sums_base+120(FP), DX
 	XORQ   BX, BX
 
-vector360:
+vector362:
 	VMOVUPD Z8, (DX)(BX*1)
 	ADDQ    $0x40, BX
 	CMPQ    BX, AX
-	JL      vector360
+	JL      vector362
 	XORQ    DX, DX
 	MOVQ    pairs_base+0(FP), BX
 	MOVQ    rows_len+32(FP), SI
 	SHRQ    $0x03, SI
 	LEAQ    (AX)(AX*2), DI
 	CMPQ    SI, $0x04
-	JL      few362
+	JL      few364
 
-rows361:
+rows363:
 	VXORPD Z8, Z8, Z8
 	VXORPD Z9, Z9, Z9
 	VXORPD Z10, Z10, Z10
@@ -5685,7 +5713,7 @@ rows361:
 	MOVQ   BX, R9
 	XORQ   R10, R10
 
-vector363:
+vector365:
 	VMOVUPD     (R8)(R10*1), Z12
 	VFMADD231PD (R9), Z12, Z8
 	VFMADD231PD (R9)(AX*1), Z12, Z9
@@ -5694,7 +5722,7 @@ vector363:
 	ADDQ        $0x40, R9
 	ADDQ        $0x40, R10
 	CMPQ        R10, AX
-	JL          vector363
+	JL          vector365
 	MOVQ        rows_base+24(FP), R8
 	MOVQ        left_base+72(FP), R9
 	VMOVUPD     (R8)(DX*1), Z12
@@ -5728,7 +5756,7 @@ vector363:
 	MOVQ        sums_base+120(FP), R8
 	XORQ        R9, R9
 
-vector364:
+vector366:
 	VMOVUPD     (R8)(R9*1), Z11
 	VFMADD231PD (BX), Z12, Z11
 	VFMADD231PD (BX)(AX*1), Z8, Z11
@@ -5738,30 +5766,30 @@ vector364:
 	ADDQ        $0x40, BX
 	ADDQ        $0x40, R9
 	CMPQ        R9, AX
-	JL          vector364
+	JL          vector366
 	ADDQ        DI, BX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x04, SI
 	CMPQ        SI, $0x04
-	JGE         rows361
+	JGE         rows363
 
-few362:
+few364:
 	CMPQ SI, $0x01
-	JL   few366
+	JL   few368
 
-rows365:
+rows367:
 	VXORPD Z8, Z8, Z8
 	MOVQ   right_base+96(FP), DI
 	MOVQ   BX, R8
 	XORQ   R9, R9
 
-vector367:
+vector369:
 	VMOVUPD     (DI)(R9*1), Z9
 	VFMADD231PD (R8), Z9, Z8
 	ADDQ        $0x40, R8
 	ADDQ        $0x40, R9
 	CMPQ        R9, AX
-	JL          vector367
+	JL          vector369
 	MOVQ        rows_base+24(FP), DI
 	MOVQ        left_base+72(FP), R8
 	VMOVUPD     (DI)(DX*1), Z9
@@ -5774,24 +5802,24 @@ vector367:
 	MOVQ        sums_base+120(FP), DI
 	XORQ        R8, R8
 
-vector368:
+vector370:
 	VMOVUPD     (DI)(R8*1), Z8
 	VFMADD231PD (BX), Z9, Z8
 	VMOVUPD     Z8, (DI)(R8*1)
 	ADDQ        $0x40, BX
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
-	JL          vector368
+	JL          vector370
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x01, SI
 	CMPQ        SI, $0x01
-	JGE         rows365
+	JGE         rows367
 
-few366:
+few368:
 	VXORPD Z8, Z8, Z8
 	XORQ   DX, DX
 
-vector369:
+vector371:
 	MOVQ         columns_base+48(FP), BX
 	VMOVUPD      (BX)(DX*1), Z9
 	MOVQ         right_base+96(FP), BX
@@ -5802,28 +5830,28 @@ vector369:
 	VADDPD       Z9, Z8, Z8
 	ADDQ         $0x40, DX
 	CMPQ         DX, AX
-	JL           vector369
+	JL           vector371
 	VBROADCASTSD enough+208(FP), Z9
 	VCMPPD       $0x1e, Z9, Z8, K1
 	KORTESTB     K1, K1
-	JZ           scaled359
+	JZ           scaled361
 	MOVQ         scalings+200(FP), DX
 	CMPQ         CX, DX
-	JGE          scaled359
+	JGE          scaled361
 	KXNORB       K2, K2, K2
 	MOVQ         first+192(FP), DX
 	CMPQ         CX, DX
-	JLT          plain370
+	JLT          plain372
 	CMPQ         CX, $0x14
-	JGE          plain370
+	JGE          plain372
 	MOVQ         system_len+152(FP), DX
 	TESTQ        DX, DX
-	JZ           plain370
+	JZ           plain372
 	MOVQ         rows_len+32(FP), DX
 	SHLQ         $0x03, DX
 	XORQ         BX, BX
 
-vector372:
+vector374:
 	MOVQ      left_base+72(FP), SI
 	VMOVUPD   (SI)(BX*1), Z8
 	VMULPD    Z8, Z8, Z8
@@ -5838,15 +5866,15 @@ vector372:
 	VMOVUPD   Z8, (SI)(BX*1)
 	ADDQ      $0x40, BX
 	CMPQ      BX, DX
-	JL        vector372
+	JL        vector374
 	XORQ      BX, BX
 	MOVQ      system_base+144(FP), SI
 
-tiles373:
+tiles375:
 	LEAQ 64(BX), DI
 	ANDQ $-256, DI
 
-tile374:
+tile376:
 	VXORPD Z8, Z8, Z8
 	VXORPD Z9, Z9, Z9
 	VXORPD Z10, Z10, Z10
@@ -5862,7 +5890,7 @@ tile374:
 	MOVQ   rows_len+32(FP), DX
 	SHLQ   $0x03, DX
 
-rows375:
+rows377:
 	VMOVUPD     (R10), Z16
 	VMULPD      (R8), Z16, Z17
 	VMULPD      64(R8), Z16, Z16
@@ -5882,7 +5910,7 @@ rows375:
 	ADDQ        AX, R9
 	ADDQ        $0x40, R10
 	SUBQ        $0x40, DX
-	JNZ         rows375
+	JNZ         rows377
 	LEAQ        (SI)(DI*1), DX
 	VMOVUPD     Z8, (DX)
 	VMOVUPD     Z9, 64(DX)
@@ -5895,11 +5923,11 @@ rows375:
 	VMOVUPD     Z15, 192(DX)
 	ADDQ        AX, DX
 	SUBQ        $0x00000100, DI
-	JGE         tile374
+	JGE         tile376
 	LEAQ        (SI)(AX*2), SI
 	ADDQ        $0x00000080, BX
 	CMPQ        BX, AX
-	JL          tiles373
+	JL          tiles375
 	MOVQ        AX, DX
 	SHRQ        $0x06, DX
 	ADDQ        $0x00, DX
@@ -5911,7 +5939,7 @@ rows375:
 	MOVQ        right_base+96(FP), DI
 	XORQ        R8, R8
 
-vector376:
+vector378:
 	VMOVUPD (SI)(R8*1), Z8
 	VMOVUPD (DI)(R8*1), Z9
 	VMULPD  Z9, Z8, Z10
@@ -5922,7 +5950,7 @@ vector376:
 	LEAQ    64(R8), R9
 	XORQ    R10, R10
 
-vector377:
+vector379:
 	VMOVUPD     (SI)(R10*1), Z11
 	VFMSUB213PD (BX)(R10*1), Z8, Z11
 	VMULPD      (DI)(R10*1), Z11, Z11
@@ -5930,13 +5958,13 @@ vector377:
 	VMOVUPD     Z11, (BX)(R10*1)
 	ADDQ        $0x40, R10
 	CMPQ        R10, R9
-	JL          vector377
+	JL          vector379
 	VADDPD      (BX)(R8*1), Z10, Z10
 	VMOVUPD     Z10, (BX)(R8*1)
 	ADDQ        AX, BX
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
-	JL          vector376
+	JL          vector378
 	MOVQ        AX, DX
 	SHRQ        $0x06, DX
 	ADDQ        $0x01, DX
@@ -5946,47 +5974,47 @@ vector377:
 	MOVQ        system_base+144(FP), BX
 	XORQ        SI, SI
 
-vector378:
+vector380:
 	MOVQ  system_base+144(FP), DI
 	TESTQ SI, SI
-	JZ    before379
+	JZ    before381
 	XORQ  R8, R8
 
-vector380:
+vector382:
 	VMOVUPD (BX)(R8*1), Z8
 	TESTQ   R8, R8
-	JZ      before381
+	JZ      before383
 	XORQ    R9, R9
 
-vector382:
+vector384:
 	VMOVUPD      (BX)(R9*1), Z9
 	VFNMADD231PD (DI)(R9*1), Z9, Z8
 	ADDQ         $0x40, R9
 	CMPQ         R9, R8
-	JL           vector382
+	JL           vector384
 
-before381:
+before383:
 	VMULPD  (DX)(R8*1), Z8, Z8
 	VMOVUPD Z8, (BX)(R8*1)
 	ADDQ    AX, DI
 	ADDQ    $0x40, R8
 	CMPQ    R8, SI
-	JL      vector380
+	JL      vector382
 
-before379:
+before381:
 	VMOVUPD (BX)(SI*1), Z8
 	TESTQ   SI, SI
-	JZ      before383
+	JZ      before385
 	XORQ    DI, DI
 
-vector384:
+vector386:
 	VMOVUPD      (BX)(DI*1), Z9
 	VFNMADD231PD (BX)(DI*1), Z9, Z8
 	ADDQ         $0x40, DI
 	CMPQ         DI, SI
-	JL           vector384
+	JL           vector386
 
-before383:
+before385:
 	MOVQ    sums_base+120(FP), DI
 	VMOVUPD (DI)(SI*1), Z9
 	MOVQ    right_base+96(FP), DI
@@ -6001,7 +6029,7 @@ before383:
 	ADDQ    AX, BX
 	ADDQ    $0x40, SI
 	CMPQ    SI, AX
-	JL      vector378
+	JL      vector380
 	MOVQ    AX, DX
 	SHRQ    $0x06, DX
 	ADDQ    $0x00, DX
@@ -6017,55 +6045,55 @@ before383:
 	MOVQ    system_base+144(FP), SI
 	XORQ    DI, DI
 
-vector385:
+vector387:
 	VMOVUPD (DX)(DI*1), Z8
 	TESTQ   DI, DI
-	JZ      before386
+	JZ      before388
 	XORQ    R8, R8
 
-vector387:
+vector389:
 	VMOVUPD      (SI)(R8*1), Z9
 	VFNMADD231PD (DX)(R8*1), Z9, Z8
 	ADDQ         $0x40, R8
 	CMPQ         R8, DI
-	JL           vector387
+	JL           vector389
 
-before386:
+before388:
 	VMULPD  (BX)(DI*1), Z8, Z8
 	VMOVUPD Z8, (DX)(DI*1)
 	ADDQ    AX, SI
 	ADDQ    $0x40, DI
 	CMPQ    DI, AX
-	JL      vector385
+	JL      vector387
 	MOVQ    AX, DI
 
-back388:
+back390:
 	SUBQ    $0x40, DI
 	SUBQ    AX, SI
 	VMOVUPD (DX)(DI*1), Z8
 	MOVQ    SI, R8
 	MOVQ    DI, R9
 
-below389:
+below391:
 	ADDQ         $0x40, R9
 	CMPQ         R9, AX
-	JGE          solved390
+	JGE          solved392
 	ADDQ         AX, R8
 	VMOVUPD      (R8)(DI*1), Z9
 	VFNMADD231PD (DX)(R9*1), Z9, Z8
-	JMP          below389
+	JMP          below391
 
-solved390:
+solved392:
 	VMULPD  (BX)(DI*1), Z8, Z8
 	VMOVUPD Z8, (DX)(DI*1)
 	TESTQ   DI, DI
-	JNZ     back388
-	JMP     scale371
+	JNZ     back390
+	JMP     scale373
 
-plain370:
+plain372:
 	XORQ DX, DX
 
-vector391:
+vector393:
 	MOVQ      right_base+96(FP), BX
 	VMOVUPD   (BX)(DX*1), Z8
 	MOVQ      columns_base+48(FP), BX
@@ -6082,11 +6110,11 @@ vector391:
 	VMOVUPD   Z8, (BX)(DX*1)
 	ADDQ      $0x40, DX
 	CMPQ      DX, AX
-	JL        vector391
+	JL        vector393
 	INCQ      CX
-	JMP       scaling358
+	JMP       scaling360
 
-scale371:
+scale373:
 	MOVQ    AX, DX
 	SHRQ    $0x06, DX
 	ADDQ    $0x00, DX
@@ -6096,18 +6124,18 @@ scale371:
 	VMOVAPD Z0, Z8
 	XORQ    BX, BX
 
-vector392:
+vector394:
 	VMOVUPD (DX)(BX*1), Z9
 	VANDPD  Z3, Z9, Z9
 	VMAXPD  Z9, Z8, Z8
 	ADDQ    $0x40, BX
 	CMPQ    BX, AX
-	JL      vector392
+	JL      vector394
 	VDIVPD  Z8, Z7, Z8
 	VMULPD  Z1, Z8, Z8
 	XORQ    BX, BX
 
-vector393:
+vector395:
 	MOVQ      right_base+96(FP), SI
 	VMOVUPD   (SI)(BX*1), Z9
 	MOVQ      columns_base+48(FP), SI
@@ -6130,14 +6158,14 @@ vector393:
 	VMOVUPD   Z9, (SI)(BX*1)
 	ADDQ      $0x40, BX
 	CMPQ      BX, AX
-	JL        vector393
+	JL        vector395
 	INCQ      CX
-	JMP       scaling358
+	JMP       scaling360
 
-scaled359:
+scaled361:
 	XORQ CX, CX
 
-vector394:
+vector396:
 	MOVQ      right_base+96(FP), DX
 	VMOVUPD   (DX)(CX*1), Z1
 	MOVQ      columns_base+48(FP), DX
@@ -6161,14 +6189,14 @@ vector394:
 	VMOVUPD   Z1, (DX)(CX*1)
 	ADDQ      $0x40, CX
 	CMPQ      CX, AX
-	JL        vector394
+	JL        vector396
 	VXORPD    Z1, Z1, Z1
 	MOVQ      pairs_base+0(FP), CX
 	MOVQ      rows_len+32(FP), DX
 	SHLQ      $0x03, DX
 	XORQ      BX, BX
 
-vector395:
+vector397:
 	MOVQ    rows_base+24(FP), SI
 	VMOVUPD (SI)(BX*1), Z2
 	MOVQ    left_base+72(FP), SI
@@ -6176,12 +6204,12 @@ vector395:
 	MOVQ    right_base+96(FP), DI
 	XORQ    R8, R8
 
-vector396:
+vector398:
 	VMOVUPD      (CX)(R8*1), Z6
 	VFMADD231PD  (DI)(R8*1), Z6, Z3
 	ADDQ         $0x40, R8
 	CMPQ         R8, AX
-	JL           vector396
+	JL           vector398
 	VFNMADD231PD (SI)(BX*1), Z3, Z2
 	VXORPD       Z3, Z3, Z3
 	VMAXPD       Z3, Z2, Z2
@@ -6191,7 +6219,7 @@ vector396:
 	ADDQ         AX, CX
 	ADDQ         $0x40, BX
 	CMPQ         BX, DX
-	JL           vector395
+	JL           vector397
 	VCMPPD       $0x1e, Z4, Z1, K1
 	VMOVAPD      Z0, Z2
 	VDIVPD       Z1, Z2, Z2
@@ -6205,7 +6233,7 @@ vector396:
 	VMOVUPD      constants<>+640(SB), Z8
 	MOVQ         entropy_len+176(FP), CX
 	TESTQ        CX, CX
-	JZ           silent397
+	JZ           silent399
 	VXORPD       Z9, Z9, Z9
 	MOVQ         right_base+96(FP), CX
 	MOVQ         sums_base+120(FP), DX
@@ -6214,14 +6242,14 @@ vector396:
 	SHLQ         $0x03, SI
 	XORQ         DI, DI
 
-vector399:
+vector401:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Z10
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Z2, Z11
 	XORQ    R8, R8
 
-vector400:
+vector402:
 	VMOVUPD          (BX)(R8*1), Z12
 	VMULPD           (CX)(R8*1), Z12, Z12
 	VMULPD           Z10, Z12, Z12
@@ -6257,16 +6285,16 @@ vector400:
 	VFNMADD231PD     Z12, Z17, Z9
 	ADDQ             $0x40, R8
 	CMPQ             R8, AX
-	JL               vector400
+	JL               vector402
 	ADDQ             AX, BX
 	ADDQ             $0x40, DI
 	CMPQ             DI, SI
-	JL               vector399
+	JL               vector401
 	MOVQ             entropy_base+168(FP), AX
 	VMOVUPD          Z9, (AX)
-	JMP              rounded398
+	JMP              rounded400
 
-silent397:
+silent399:
 	MOVQ right_base+96(FP), CX
 	MOVQ sums_base+120(FP), DX
 	MOVQ pairs_base+0(FP), BX
@@ -6274,14 +6302,14 @@ silent397:
 	SHLQ $0x03, SI
 	XORQ DI, DI
 
-vector401:
+vector403:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Z0
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Z2, Z1
 	XORQ    R8, R8
 
-vector402:
+vector404:
 	VMOVUPD     (BX)(R8*1), Z3
 	VMULPD      (CX)(R8*1), Z3, Z3
 	VMULPD      Z0, Z3, Z3
@@ -6289,138 +6317,13 @@ vector402:
 	VMOVUPD     Z3, (BX)(R8*1)
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
-	JL          vector402
+	JL          vector404
 	ADDQ        AX, BX
 	ADDQ        $0x40, DI
 	CMPQ        DI, SI
-	JL          vector401
+	JL          vector403
 
-rounded398:
-	VZEROUPPER
-	RET
-
-// func extrapolate512(x []float64, old []float64, a float64)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·extrapolate512(SB), $0-56
-	MOVQ         x_base+0(FP), AX
-	MOVQ         old_base+24(FP), CX
-	VBROADCASTSD a+48(FP), Z0
-	MOVQ         x_len+8(FP), DX
-	XORQ         BX, BX
-	CMPQ         DX, $0x00000010
-	JLT          rest404
-
-whole403:
-	VMOVUPD     (AX)(BX*8), Z1
-	VMOVUPD     (CX)(BX*8), Z2
-	VSUBPD      Z2, Z1, Z2
-	VSUBPD      Z2, Z2, Z3
-	VCMPPD      $0x07, Z3, Z3, K1
-	VMOVAPD.Z   Z2, K1, Z2
-	VMOVUPD     Z1, (CX)(BX*8)
-	VFMADD231PD Z2, Z0, Z1
-	VMOVUPD     Z1, (AX)(BX*8)
-	VMOVUPD     64(AX)(BX*8), Z1
-	VMOVUPD     64(CX)(BX*8), Z2
-	VSUBPD      Z2, Z1, Z2
-	VSUBPD      Z2, Z2, Z3
-	VCMPPD      $0x07, Z3, Z3, K1
-	VMOVAPD.Z   Z2, K1, Z2
-	VMOVUPD     Z1, 64(CX)(BX*8)
-	VFMADD231PD Z2, Z0, Z1
-	VMOVUPD     Z1, 64(AX)(BX*8)
-	ADDQ        $0x00000010, BX
-	SUBQ        $0x00000010, DX
-	CMPQ        DX, $0x00000010
-	JGE         whole403
-
-rest404:
-	CMPQ DX, $0x00000008
-	JLT  rest406
-
-whole405:
-	VMOVUPD     (AX)(BX*8), Z1
-	VMOVUPD     (CX)(BX*8), Z2
-	VSUBPD      Z2, Z1, Z2
-	VSUBPD      Z2, Z2, Z3
-	VCMPPD      $0x07, Z3, Z3, K1
-	VMOVAPD.Z   Z2, K1, Z2
-	VMOVUPD     Z1, (CX)(BX*8)
-	VFMADD231PD Z2, Z0, Z1
-	VMOVUPD     Z1, (AX)(BX*8)
-	ADDQ        $0x00000008, BX
-	SUBQ        $0x00000008, DX
-	CMPQ        DX, $0x00000008
-	JGE         whole405
-
-rest406:
-	TESTQ     DX, DX
-	JZ        done407
-	MOVQ      $-1, SI
-	BZHIQ     DX, SI, SI
-	KMOVB     SI, K1
-	VMOVUPD.Z (AX)(BX*8), K1, Z1
-	VMOVUPD.Z (CX)(BX*8), K1, Z2
-	VSUBPD    Z2, Z1, Z2
-	VSUBPD    Z2, Z2, Z3
-	VCMPPD    $0x07, Z3, Z3, K1
-	VMOVAPD.Z Z2, K1, Z2
-	CMPQ      DX, $0x08
-	JLT       partial408
-	VMOVUPD   Z1, (CX)(BX*8)
-	JMP       stored411
-
-partial408:
-	LEAQ          (CX)(BX*8), CX
-	VMOVAPD       Y1, Y3
-	TESTQ         $0x00000004, DX
-	JZ            noFour409
-	VMOVUPD       Y3, (CX)
-	VEXTRACTF64X4 $0x01, Z1, Y3
-	ADDQ          $0x00000020, CX
-
-noFour409:
-	TESTQ         $0x00000002, DX
-	JZ            noTwo410
-	VMOVUPD       X3, (CX)
-	VEXTRACTF64X2 $0x01, Y3, X3
-	ADDQ          $0x00000010, CX
-
-noTwo410:
-	TESTQ  $0x00000001, DX
-	JZ     stored411
-	VMOVSD X3, (CX)
-
-stored411:
-	VFMADD231PD Z2, Z0, Z1
-	CMPQ        DX, $0x08
-	JLT         partial412
-	VMOVUPD     Z1, (AX)(BX*8)
-	JMP         stored415
-
-partial412:
-	LEAQ          (AX)(BX*8), AX
-	VMOVAPD       Y1, Y0
-	TESTQ         $0x00000004, DX
-	JZ            noFour413
-	VMOVUPD       Y0, (AX)
-	VEXTRACTF64X4 $0x01, Z1, Y0
-	ADDQ          $0x00000020, AX
-
-noFour413:
-	TESTQ         $0x00000002, DX
-	JZ            noTwo414
-	VMOVUPD       X0, (AX)
-	VEXTRACTF64X2 $0x01, Y0, X0
-	ADDQ          $0x00000010, AX
-
-noTwo414:
-	TESTQ  $0x00000001, DX
-	JZ     stored415
-	VMOVSD X0, (AX)
-
-stored415:
-done407:
+rounded400:
 	VZEROUPPER
 	RET
 

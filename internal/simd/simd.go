@@ -83,12 +83,13 @@ func Dot(x, y []float64) float64 { return active.dot(x, y[:len(x)]) }
 // len(scratch) ≥ len(x).
 func Entropy(x, scratch []float64) (entropy float64) {
 	logs := scratch[:len(x)]
-	for i, v := range x {
-		if logs[i] = v; v < smallestNormal {
-			logs[i] = 1
+	if !Log(logs, x) {
+		for i, v := range x {
+			if v < smallestNormal {
+				logs[i] = 0
+			}
 		}
 	}
-	Log(logs, logs)
 	return -Dot(x, logs)
 }
 

@@ -130,8 +130,19 @@ func (v vectors) cavities() {
 	v.function(v.name("cavities"), "func(w, b, m []float64, s, d []int32, bAt, mAt []int, n int, ns []int32)",
 		"is Cavities, with beliefs b and messages m, or Gather, of b, where m is nil.")
 	v.hoist("negativeInfinity")
-	w, source, directed, n := v.base("w"), v.base("s"), v.base("d"), v.intParam("n")
+	w, source, directed, n, end := v.base("w"), v.base("s"), v.base("d"), v.intParam("n"), v.length("s")
+	v.LEAQ(operand.Mem{Base: source, Index: end, Scale: 4, Disp: -4 * lookahead}, end)
 	v.parts(v.length("s"), n, "ns", func(row rows) {
+		last := v.label("last")
+		v.CMPQ(source, end)
+		v.JGE(label(last))
+		ahead, back := v.short(source, 4*lookahead), v.short(directed, 4*lookahead)
+		v.XORQ(operand.U8(1), back)
+		v.IMULQ(n, ahead)
+		v.IMULQ(n, back)
+		v.PREFETCHT0(at64(v.base("b"), ahead, 0)) // where parts follow each other; it is no use, and no harm, elsewhere
+		v.PREFETCHT0(at64(v.base("m"), back, 0))
+		v.Label(last)
 		b, d := v.partOf("b", "bAt", v.index(source), n), v.index(directed)
 		v.XORQ(operand.U8(1), d)
 		m := v.partOf("m", "mAt", d, n)

@@ -49,8 +49,8 @@ func (v vectors) kernels() {
 	v.pairMessages()
 	v.pairBeliefs()
 	v.consistency()
-	v.extrapolate()
-	if v.lanes == 4 { // both take it
+	if v.lanes == 4 { // both take them
+		v.extrapolate()
 		v.addScaled()
 	}
 }

@@ -119,7 +119,7 @@ func (v vectors) eightBackward(o, w, t reg.Register) {
 // forward stores Σ_y w[y]·row y of a table.
 func (v vectors) forward(o, w, t reg.Register) {
 	const unroll = 2
-	s, weight, row := v.strides(v.intParam("y"), unroll), v.GP64(), v.GP64()
+	s, weight, row := strides{one: v.rowBytes(v.intParam("y"))}, v.GP64(), v.GP64()
 	v.panels(v.intParam("y"), productPanel, func(offset reg.Register, n int, r *rest) {
 		sums := v.zeros(unroll * n)
 		v.MOVQ(w, weight)

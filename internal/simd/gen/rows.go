@@ -42,17 +42,8 @@ func (g *generator) rows(n reg.Register, unroll int, body func(u int), advance f
 	}
 }
 
-// strides holds multiples of a row's length in bytes.
+// strides holds multiples of a row's length in bytes, three times that only where there are more than two rows at a time.
 type strides struct{ one, three reg.Register }
-
-func (g *generator) strides(columns reg.Register, unroll int) strides {
-	s := strides{one: g.rowBytes(columns)}
-	if unroll > 3 {
-		s.three = g.GP64()
-		g.LEAQ(operand.Mem{Base: s.one, Index: s.one, Scale: 2}, s.three)
-	}
-	return s
-}
 
 // row is the address of the u-th row after p, u < 4.
 func (s strides) row(p reg.Register, u, offset int) operand.Mem {

@@ -206,25 +206,15 @@ func (v vectors) signs(x reg.VecVirtual) reg.Register {
 	return k
 }
 
-// bits are those of a mask in a general register.
-func (v vectors) bits(mask operand.Op) reg.GPVirtual {
-	r := v.GP64()
-	if v.lanes < 8 {
-		v.VMOVMSKPD(mask, r.As32())
-	} else {
-		v.KMOVB(mask, r.As32())
-	}
-	return r
-}
-
 // ifAny jumps where a mask has a bit, and ifNone where it has none.
 func (v vectors) ifAny(mask operand.Op, to string)  { v.test(mask); v.JNZ(label(to)) }
 func (v vectors) ifNone(mask operand.Op, to string) { v.test(mask); v.JZ(label(to)) }
 
 func (v vectors) test(mask operand.Op) {
 	if v.lanes < 8 {
-		r := v.bits(mask)
-		v.TESTL(r.As32(), r.As32())
+		bits := v.GP32()
+		v.VMOVMSKPD(mask, bits)
+		v.TESTL(bits, bits)
 	} else {
 		v.KORTESTB(mask, mask)
 	}
