@@ -16,6 +16,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/internal/simd"
 	"github.com/blockbp/blockbp/internal/synthetic"
 )
 
@@ -368,6 +369,19 @@ func limited(t *testing.T, data, dir string, limit string) {
 	t.Helper()
 	mustRun(t, "train", data, "-o", dir, "--blocks", "9", "--order", "random", "--step", "adagrad:0.05", "--max-iter",
 		limit, "-q", noReport)
+}
+
+// TestResumeOnOtherKernels: processors whose kernels round differently are told of, and no others.
+func TestResumeOnOtherKernels(t *testing.T) {
+	data, dir := gridData(t), filepath.Join(t.TempDir(), "run")
+	restore := oracle.Must(simd.Use("plain"))(t)
+	limited(t, data, dir, "5")
+	o := mustRun(t, "train", dir, "--resume", "--max-iter", "6", "-q")
+	restore()
+	oracle.Equal(t, strings.Contains(o.stderr, "kernels"), false, "told of the same kernels: %q", o.stderr)
+	o = mustRun(t, "train", dir, "--resume", "--max-iter", "7", "-q")
+	want := fmt.Sprintf("with the vector kernels \"plain\" and goes on with %q", simd.Name())
+	oracle.Equal(t, strings.Contains(o.stderr, want), simd.Name() != "plain", "notes of other kernels: %q", o.stderr)
 }
 
 // TestResumeLostMetrics: what is missing of the metrics takes nothing away from the run.

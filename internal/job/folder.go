@@ -203,6 +203,14 @@ func (r *run) reopen() (err error) {
 	if err := r.sameData(); err != nil {
 		return err
 	}
+	// Whatever is wrong with this record, the run can go on without.
+	var was map[string]any
+	now := runfolder.Environment()["kernels"]
+	_, _ = readRecord(r.files.Path(envFile), &was)
+	if then := was["kernels"]; then != nil && then != now {
+		r.watch.note("the run in %s began with the vector kernels %q and goes on with %q, which round differently: its "+
+			"weights will differ in their last digits from those of a run that never stopped", r.files.Dir(), then, now)
+	}
 	state, err := learn.ReadState(r.files.Path(checkpointFile))
 	switch {
 	case err == nil:
