@@ -248,7 +248,8 @@ func TestSheetsOfPrograms(t *testing.T) {
 	}
 	_, err = open("id,label\na,u\nb,v\nc,v\n", ",a,b,c\na,0,1,0\nb,1,0,1\nc,0,1,0\n")
 	oracle.WantError(t, err, "edges.csv:1: its columns are nodes: it is a matrix of edges, where pairs are wanted; write ")
-	for _, matrix := range []string{",a,b,c\na,0,.5,0\nb,.5,0,1\nc,0,1,0\n", "0,1,0,1\n1,0,1,0\n0,1,0,1\n1,0,1,0\n",
+	for _, matrix := range []string{",a,b,c\na,0,.5,0\nb,.5,0,1\nc,0,1,0\n", "0,1,0,1\n0,0,1,0\n0,0,0,1\n1,0,1,0\n",
+		"a,b,c,d\n0,.5,0,1\n0,0,1,0\n0,0,0,1\n1,0,1,0\n", "0,1,0,1\n1,0,1,0\n0,1,0,1\n1,0,1,0\n",
 		"a,b,c,d\n0,1,0,1\n1,0,1,0\n0,1,0,1\n1,0,1,0\n", "a,0,1,0,1\nb,1,0,1,0\nc,0,1,0,1\nd,1,0,1,0\n"} {
 		_, err = open("id,label\na,u\nb,v\nc,v\nd,v\n", matrix)
 		oracle.WantError(t, err, "it is a matrix of edges", " write pairs, by python3 -c ", "edges.csv")

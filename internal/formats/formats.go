@@ -46,7 +46,7 @@ var formats = []Format{
 	{"a file of arrays as PyTorch Geometric names them", "", "edge_index", nil},
 	{"a graph with masks", "", "train_masks", nil},
 	{"a graph of sparse matrices", "", "adj_indptr", nil},
-	{"a sparse matrix", "", "indptr", nil},
+	{"a sparse matrix", "", "indptr .mtx", nil},
 	{"a network", KindNetwork, ".uai .bif theta", begins(`(?m)^(MARKOV|BAYES)( |$)|^network( |$)[^{]*\{`)},
 	{"a file of arrays of other names", "", "", (*Peek).isOtherArrays},
 	{"a file of arrays", kindNPZ, ".npz", nil},
@@ -72,7 +72,7 @@ var formats = []Format{
 	{"a file of JSON lines", "", ".jsonl", begins(`^\{.*\n\{`)},
 	{"a JSON file", "", ".json", nil},
 	{"an array without a name", "", ".npy", nil},
-	{"a file of another program", "", ".parquet .pq .xls .xlsx .ods .mtx .mat .pt .pth .pkl .rds .sqlite .db .arff .dot " +
+	{"a file of another program", "", ".parquet .pq .xls .xlsx .ods .mat .pt .pth .pkl .rds .sqlite .db .arff .dot " +
 		".h5 .hdf5 .swm .dta .sav .feather .spacy .ped .vcf", nil},
 	{"a map", "", ".geojson .shp .gpkg", nil},
 	{"a table of nodes as of Cora", "", ".content", nil},
