@@ -73,6 +73,9 @@ func TestFormats(t *testing.T) {
 		{"ner.csv", "word,tag\nAnn,B-PER\n", "a table"},
 		{"people.csv", "id,label,word\nann,A,x\n", "a table"},
 		{"labels.csv", "id,label,p(honest),p(fraud)\nann,honest,1,0\n", "a file of predictions"},
+		{"empty.txt", "", "an empty file"},
+		{"empty.txt", "# a comment\n\n", "an empty file"},
+		{"long.txt", strings.Repeat("x", 5000), ""}, // of which no line is known
 		{"list.txt", "my data/0.npz\nmy data/1.npz\n", "a list of files"},
 		{"ids.list", "pic1\npic2\n", "a list of files"},
 		{"x.npz", archiveOf(t, "edges", "labels"), "a file of arrays"},

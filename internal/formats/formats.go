@@ -50,6 +50,7 @@ var formats = []Format{
 	{"a network", KindNetwork, ".uai .bif theta", begins(`(?m)^(MARKOV|BAYES)( |$)|^network( |$)[^{]*\{`)},
 	{"a file of arrays of other names", "", "", (*Peek).isOtherArrays},
 	{"a file of arrays", kindNPZ, ".npz", nil},
+	{"an empty file", "", "", func(p *Peek) bool { return p.empty }},
 	{"a list of files", "", ".list", (*Peek).isList},
 	{"a compressed file", "", ".gz .bz2 .xz .zst .zip", nil},
 	{"a model", "", ".safetensors", nil},
@@ -143,6 +144,7 @@ type Peek struct {
 	fields                [][]string
 	text                  *Text    // the start, as text; empty: it is none
 	arrays                []string // names of those in an archive
+	empty                 bool     // no lines, and its name tells nothing
 }
 
 // enoughToTell are so many bytes that several lines are among them.
@@ -178,6 +180,7 @@ func Look(path string) *Peek {
 			p.lines, p.fields = append(p.lines, line), append(p.fields, strings.Fields(line))
 		}
 	}
+	p.empty = p.extension == ".txt" && n < enoughToTell && len(p.lines) == 0
 	return p
 }
 
@@ -278,7 +281,7 @@ func (p *Peek) predicted() bool {
 
 // isList knows a list by the files that it names.
 func (p *Peek) isList() bool {
-	return p.extension == ".txt" && (len(p.lines) == 0 || strings.Contains(p.start, ".npz"))
+	return p.extension == ".txt" && strings.Contains(p.start, ".npz")
 }
 
 // isOtherArrays knows an archive without any array that tells of a network, or of samples.
