@@ -210,7 +210,8 @@ func (d *imageData) readPicture() error {
 	}
 	size := picture.Bounds().Size()
 	d.image.Width, d.image.Height, d.image.turned = size.X, size.Y, turned(file.Bytes())
-	d.colours = coloursOf(picture)
+	whole, ok := picture.(interface{ Opaque() bool })
+	d.colours, d.image.clear = coloursOf(picture), ok && !whole.Opaque()
 	return nil
 }
 

@@ -55,7 +55,7 @@ func (l *imageLoader) readColours() {
 		if l.chooseColours(counts, forms); len(l.problems) == 0 {
 			l.mapColours(&l.set.Recipe)
 		}
-	case masks && len(names) == 0 && n > manyStates && greys[n-2] > lightGrey:
+	case masks && len(names) == 0 && greys[n-2] > lightGrey && (n > manyStates || areSoft(greys, counts)):
 		l.failAt(forms[numbersGreys], "", softRemedy+"; of masks, in Python with PIL Image.open(p).convert(\"L\").point("+
 			"lambda g: g // 128 * 255).save(p)", "the labels of all pictures are %d greys from black to white", n)
 	}
@@ -79,6 +79,20 @@ func areEven(greys []int32) bool {
 		}
 	}
 	return steps < manyStates
+}
+
+// areSoft reports whether greys, in steps that are no multiples of the first, are borders between black and white: more
+// than a few, and each rarer than these.
+func areSoft(greys []int32, counts labelCounts) bool {
+	const few = 3
+	between, uneven := greys[1:len(greys)-1], false
+	for _, c := range between {
+		if counts[c] >= min(counts[0], counts[white]) {
+			return false
+		}
+		uneven = uneven || c&math.MaxUint8%(between[0]&math.MaxUint8) != 0
+	}
+	return uneven && len(between) > few
 }
 
 // chooseColours numbers the states by the colours of label pictures, black first.

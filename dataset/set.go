@@ -74,7 +74,7 @@ type ImageSource struct {
 	Path          string // the picture itself
 	Width, Height int    // pixels
 
-	turned bool // a viewer turns what is stored
+	turned, clear bool // a viewer turns what is stored, or sees through some of it
 }
 
 func (s *ImageSource) pixels() float64 { return float64(s.Width) * float64(s.Height) }
