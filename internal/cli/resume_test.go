@@ -121,7 +121,7 @@ func TestResume(t *testing.T) {
 		}
 		calls := counted.calls.Load()
 		for _, at := range slices.Compact(slices.Sorted(slices.Values([]int64{7, calls / 2, calls - 1}))) {
-			dir := filepath.Join(folder, fmt.Sprint(at))
+			dir := filepath.Join(folder, fmt.Sprintf("it's {%d}", at))
 			o := runContext(tripAfter(t.Context(), at), slices.Concat([]string{"train", data, "-o", dir, "-q", noReport}, c.options)...)
 			form := forms[tried%len(forms)]
 			tried++
@@ -130,7 +130,7 @@ func TestResume(t *testing.T) {
 				t.Errorf("%s: exit code %d, want 130: %s", what, o.code, o.stderr)
 				continue
 			}
-			o.wantFailure(t, 130, "interrupted", "blockbp train "+dir+" --resume")
+			o.wantFailure(t, 130, "interrupted", fmt.Sprintf(`blockbp train '%s/it'\''s {%d}' --resume`, folder, at))
 			mustRun(t, slices.Concat([]string{"train", "-q", noReport}, resumeForms[form](data, dir))...)
 			wantSameRun(t, what, dir, never)
 		}

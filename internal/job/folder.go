@@ -17,6 +17,7 @@ import (
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/option"
+	"github.com/blockbp/blockbp/internal/printable"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
@@ -353,6 +354,11 @@ func optionText(name string, value any) option.Text {
 		return option.Text("{" + name + "} " + option.Literal(value))
 	}
 	return option.Text("{" + name + "} " + option.Literal(strings.Trim(fmt.Sprint(value), "[]")))
+}
+
+// Resumes is what goes on with the training in a folder, of which a shell reads the name whatever is in it.
+func Resumes(dir string) option.Text {
+	return option.Text(fmt.Sprintf("{resume!blockbp train %s --resume}", option.Literal(printable.Word(dir))))
 }
 
 // jsonText is v as JSON; v must be such that it always has one.

@@ -22,7 +22,6 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -147,8 +146,7 @@ func (m *Model) unfinished() string {
 	}
 	remedy := "train again, with a higher limit"
 	if _, err := os.Stat(m.beside(filepath.Dir(checkpointFile))); err == nil {
-		remedy = fmt.Sprintf("{resume!blockbp train %s --resume} goes on, with a higher limit",
-			option.Literal(filepath.Dir(m.Path)))
+		remedy = string(Resumes(filepath.Dir(m.Path))) + " goes on, with a higher limit"
 	}
 	if training.Status == learn.Interrupted {
 		remedy = strings.TrimSuffix(remedy, ", with a higher limit")
