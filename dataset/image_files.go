@@ -12,6 +12,7 @@ import (
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/memory"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/upsample"
 )
@@ -125,7 +126,7 @@ func (l *imageLoader) chosen(folder string) (pictures []string) {
 		entries = append(entries, listEntry{text: id})
 		named[id], named[filepath.Base(path)] = append(named[id], path), []string{path}
 	}
-	slices.SortFunc(entries, func(a, b listEntry) int { return naturalCompare(a.text, b.text) })
+	slices.SortFunc(entries, func(a, b listEntry) int { return numeric.NaturalOrder(a.text, b.text) })
 	if len(all) == 0 {
 		p.Add(0, "", `save them as png, in Python PIL.Image.open("a.bmp").save("a.png"), in this folder and not in one below`+
 			"; arrays are features, and go to features/ID.npy, beside a picture of three of their bands", "there are no "+

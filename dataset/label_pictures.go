@@ -13,6 +13,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/formats"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 )
 
@@ -85,14 +86,9 @@ func areEven(greys []int32) bool {
 // than a few, and each rarer than these.
 func areSoft(greys []int32, counts labelCounts) bool {
 	const few = 3
-	between, uneven := greys[1:len(greys)-1], false
-	for _, c := range between {
-		if counts[c] >= min(counts[0], counts[white]) {
-			return false
-		}
-		uneven = uneven || c&math.MaxUint8%(between[0]&math.MaxUint8) != 0
-	}
-	return uneven && len(between) > few
+	between := greys[1 : len(greys)-1] // multiples of 0x010101
+	return len(between) > few && slices.ContainsFunc(between, func(c int32) bool { return c%between[0] != 0 }) &&
+		!slices.ContainsFunc(between, func(c int32) bool { return counts[c] >= min(counts[0], counts[white]) })
 }
 
 // chooseColours numbers the states by the colours of label pictures, black first.
@@ -110,7 +106,7 @@ func (l *imageLoader) chooseColours(counts labelCounts, forms map[int]string) {
 		text = func(c int32) string { return fmt.Sprint(c & math.MaxUint8) }
 	}
 	r, colours := &l.set.Recipe, slices.Sorted(maps.Keys(counts))
-	texts, void := textsOf(colours, text), slices.Index(colours, vocVoid)
+	texts, void := numeric.Map(colours, text), slices.Index(colours, vocVoid)
 	names, _ := l.namedStates(0)
 	named := len(names)
 	switch names = slices.Clone(names); {
@@ -190,13 +186,6 @@ func withoutHidden(names []string) []string {
 
 func colourText(c int32) string { return fmt.Sprintf("#%06x", c) }
 
-func textsOf[T any](list []T, text func(x T) string) (texts []string) {
-	for _, x := range list {
-		texts = append(texts, text(x))
-	}
-	return texts
-}
-
 // mapColours replaces greys and colours by the number of the state.
 func (l *imageLoader) mapColours(r *Recipe) {
 	states, known := map[int32]int32{-1: crf.Unobserved, vocVoid: crf.Unobserved}, []int32(nil)
@@ -215,7 +204,7 @@ func (l *imageLoader) mapColours(r *Recipe) {
 			if d.labels.numbers[s] = y; !ok {
 				l.fail(d.labels.place(option.At("", 0, "", "learn from pictures that have it, too; soft borders, which "+
 					"interpolation makes, have colours of their own", "is %s, want a colour of those that the model learned from: %s",
-					colourText(v), option.FirstFew(textsOf(known, colourText))), s))
+					colourText(v), option.FirstFew(numeric.Map(known, colourText))), s))
 				break
 			}
 		}

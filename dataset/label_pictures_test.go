@@ -88,12 +88,10 @@ func TestLabelPictures(t *testing.T) {
 			map[string]string{ManifestName: `{"states": ["out", "in", "?"]}`}, []int32{0, -1, 1, 0, 0, 0, 0, 0},
 			[]string{"out", "in"}, "the colour 255 hides labels"},
 		"one of many": {[]image.Image{greys(0, 255, 15), greys()}, nil, []int32{0, -1, 1, 0, 0, 0, 0, 0}, []string{"0", "15"}, "labels have gaps, and are the names of 2 states: 0, 15"},
-		"scaled": {[]image.Image{greys(0, 0, 255, 255, 60, 120, 180, 240), greys()}, nil,
-			[]int32{0, 0, -1, -1, 1, 2, 3, 4}, []string{"0", "60", "120", "180", "240"}, "are the names of 5 states"},
-		"colours":   {[]image.Image{painted(green, red, red, black), painted(black)}, nil, []int32{1, 2, 2, 0, 0, 0, 0, 0}, []string{"#000000", "#00ff00", "#ff0000"}, "each colour of the label pictures is a state: #000000, #00ff00, #ff0000"},
-		"voc":       {[]image.Image{painted(green, void, red, black), painted(black)}, nil, []int32{1, -1, 2, 0, 0, 0, 0, 0}, []string{"#000000", "#00ff00", "#ff0000"}, "the colour #e0e0c0 hides labels; where it is a state, name"},
-		"named voc": {[]image.Image{painted(green, void, black), painted(black)}, map[string]string{ManifestName: `{"states": ["road", "tree"]}`}, []int32{1, -1, 0, 0, 0, 0, 0, 0}, []string{"road", "tree"}, "#000000 is road, #00ff00 is tree"},
-		"no void":   {[]image.Image{painted(green, void, black), painted(black)}, map[string]string{ManifestName: `{"states": ["road", "tree", "sand"]}`}, []int32{1, 2, 0, 0, 0, 0, 0, 0}, []string{"road", "tree", "sand"}, "#e0e0c0 is sand"},
+		"colours":     {[]image.Image{painted(green, red, red, black), painted(black)}, nil, []int32{1, 2, 2, 0, 0, 0, 0, 0}, []string{"#000000", "#00ff00", "#ff0000"}, "each colour of the label pictures is a state: #000000, #00ff00, #ff0000"},
+		"voc":         {[]image.Image{painted(green, void, red, black), painted(black)}, nil, []int32{1, -1, 2, 0, 0, 0, 0, 0}, []string{"#000000", "#00ff00", "#ff0000"}, "the colour #e0e0c0 hides labels; where it is a state, name"},
+		"named voc":   {[]image.Image{painted(green, void, black), painted(black)}, map[string]string{ManifestName: `{"states": ["road", "tree"]}`}, []int32{1, -1, 0, 0, 0, 0, 0, 0}, []string{"road", "tree"}, "#000000 is road, #00ff00 is tree"},
+		"no void":     {[]image.Image{painted(green, void, black), painted(black)}, map[string]string{ManifestName: `{"states": ["road", "tree", "sand"]}`}, []int32{1, 2, 0, 0, 0, 0, 0, 0}, []string{"road", "tree", "sand"}, "#e0e0c0 is sand"},
 		"named void": {[]image.Image{painted(green, red, black), painted(black)},
 			map[string]string{ManifestName: `{"states": ["?", "tree", "road"]}`}, []int32{0, 1, -1, -1, -1, -1, -1, -1},
 			[]string{"tree", "road"}, "the colour #000000 hides labels"},
@@ -102,6 +100,8 @@ func TestLabelPictures(t *testing.T) {
 			[]int32{0, 1, -1, 0, 0, 0, 0, 0}, []string{"0", "1"}, "hidden"},
 		"16 bits": {[]image.Image{wide, greys(1)}, nil,
 			[]int32{2, -1, 0, 0, 0, 0, 0, 0}, []string{"0", "1", "2"}, "hidden"},
+		"scaled": {[]image.Image{greys(0, 0, 255, 255, 60, 120, 180, 240), greys()}, nil,
+			[]int32{0, 0, -1, -1, 1, 2, 3, 4}, []string{"0", "60", "120", "180", "240"}, "are the names of 5 states"},
 	} {
 		set := mustOpen(t, writeFiles(t, labelFolder(t, c.more, c.labels...)), Options{})
 		if got := set.Instances[0].Samples()[0]; !slices.Equal(got, c.want) || !slices.Equal(set.Schema.NodeTypes[0].States, c.states) {
@@ -255,9 +255,7 @@ func TestColourFeatures(t *testing.T) {
 		mustOpen(t, files(painted(black, red)), model)
 		model.FeatureDir = "features"
 		const note = "dataset.Options.FeatureDir is features, but the model was trained with colours, which holds"
-		if again = mustOpen(t, folder, model); !slices.Equal(again.Warnings, []string{note}) {
-			t.Errorf("%s: warnings are %q", name, again.Warnings)
-		}
+		oracle.Equal(t, mustOpen(t, folder, model).Warnings, []string{note}, "%s: warnings", name)
 	}
 	set := mustOpen(t, writeFiles(t, labelFolder(t, nil, greys(0, 1))), Options{})
 	refuses(t, files(greys(0, 1)), modelOf(set), "FeatureDir: there is no folder ")

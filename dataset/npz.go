@@ -34,8 +34,8 @@ const (
 )
 
 var edgesRule = npy.Rule{Name: edgesArray, Shape: "[m, 2]", Turned: "turn it round, by edges.T",
-	Missing: "those of a matrix A are numpy.argwhere(numpy.triu(A + A.T, 1)), all pairs those of numpy.ones((n, n)), and " +
-		"those of a chain numpy.c_[:n - 1, 1:n]; or give grid_shape, which joins neighbours"}
+	Missing: "those of a matrix A are numpy.argwhere(numpy.triu(A + A.T, 1)), all pairs those of numpy.ones((n, n)), " +
+		"and those of a chain numpy.c_[:n - 1, 1:n]; or give grid_shape, which joins neighbours"}
 
 // instanceArrays are the arrays of an instance: n nodes and m edges.
 var instanceArrays = npy.Rules{

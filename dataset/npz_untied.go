@@ -6,7 +6,6 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/formats"
-	"github.com/blockbp/blockbp/internal/numeric"
 )
 
 // untie leaves out types of edges, which are those of their ends, of networks whose nodes and edges all have weights of
@@ -53,21 +52,10 @@ func (l *npzLoader) keepEdges(in *npzInstance) {
 		l.at(in, edgesArray, "", "there are %d edges, and the model keeps edges up to %d", in.edges.count, kept[n-1])
 	} else if n > 0 {
 		if in.spec.Graph, in.edges.count = l.fewer.some(in.spec.Graph, kept), n; in.statistics != nil {
-			there := known(in.statistics.edges)
+			l.warn("the initial model has weights of %d of %d edges: means of others are left out", n, len(in.statistics.edges))
 			in.statistics.edges = formats.Take(in.statistics.edges, kept)
-			if left := there - known(in.statistics.edges); left > 0 {
-				l.warn("the means of %d edges are left out, of which the initial model has no weights", left)
-			}
 		}
 	}
-}
-
-// known is of how many edges there are means.
-func known(means []numeric.Means) (n int) {
-	for _, m := range means {
-		n += min(1, len(m.Table))
-	}
-	return n
 }
 
 // some is the graph with some of its edges.

@@ -72,10 +72,7 @@ func (c *column) features() []string {
 	if c.Indices > 0 {
 		names = crf.NumberedStates(c.Indices)
 	} else if c.Values != nil {
-		names = nil
-		for _, v := range c.Values {
-			names = append(names, c.Name+"="+v)
-		}
+		names = numeric.Map(c.Values, func(v string) string { return c.Name + "=" + v })
 	}
 	return append(names, c.more()...)
 }

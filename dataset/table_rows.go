@@ -27,9 +27,7 @@ func (l *tableLoader) readNodes(g *tableGraph) {
 	l.labels.named = numeric.SetOf(l.namesOfStates())
 	delete(l.labels.named, "")
 	g.byName = map[string]int32{}
-	for _, cells := range t.Rows {
-		g.names = append(g.names, strings.Clone(cells[t.Roles[formats.RoleID]]))
-	}
+	g.names = numeric.Map(t.Rows, func(cells []string) string { return strings.Clone(cells[t.Roles[formats.RoleID]]) })
 	g.row = rowsInOrder(g.names)
 	g.names = formats.Take(g.names, g.row)
 	t.Pick(g.row)
@@ -66,11 +64,11 @@ func (l *tableLoader) checkName(g *tableGraph, name string, line int) {
 
 // rowsInOrder returns the rows of a table of nodes in the order of their names; nil where they stand in order.
 func rowsInOrder(names []string) []int32 {
-	if slices.IsSortedFunc(names, naturalCompare) {
+	if slices.IsSortedFunc(names, numeric.NaturalOrder) {
 		return nil
 	}
 	row := numbersTo(len(names))
-	slices.SortStableFunc(row, func(a, b int32) int { return naturalCompare(names[a], names[b]) })
+	slices.SortStableFunc(row, func(a, b int32) int { return numeric.NaturalOrder(names[a], names[b]) })
 	return row
 }
 

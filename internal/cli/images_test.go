@@ -212,9 +212,7 @@ func TestPicturesAndMasks(t *testing.T) {
 	}
 	mustRun(t, "predict", folder, "--list", "other.txt", "-m", model, "-o", out)
 	picture := oracle.Must(png.Decode(strings.NewReader(readFile(t, out, "b.png"))))(t)
-	if got := picture.(*image.Paletted).Palette[:2]; fmt.Sprint(got) != "[{0 0 0 255} {255 255 255 255}]" {
-		t.Errorf("colours are %v", got)
-	}
+	oracle.Equal(t, fmt.Sprint(picture.(*image.Paletted).Palette[:2]), "[{0 0 0 255} {255 255 255 255}]", "colours")
 	mustRun(t, "train", model, "--resume", "--max-passes", "2000")
 }
 

@@ -346,11 +346,9 @@ func TestStatistics(t *testing.T) {
 	run(t, "train", "--statistics", path, "--model", "potts", "-q", "--force", "--init", out, "-o", out+"less").
 		wantFailure(t, 3, "there are means of 3 edges, and the model has weights of 4")
 	mustRun(t, "train", "--statistics", path, "--model", "potts", "-q", "--force", "-o", out)
-	for _, change := range []float64{math.NaN(), 0} { // of the edge that the model has no weights of
-		means(t, samples, path, change, 300)
-		o := mustRun(t, "train", "--statistics", path, "--model", "potts", "-q", "--init", out, "--force", "-o", out+"less")
-		oracle.Equal(t, strings.Contains(o.stderr, "the means of 1 edges are left out"), change == 0, "notes: %s", o.stderr)
-	}
+	means(t, samples, path, 0, 300)
+	mustRun(t, "train", "--statistics", path, "--model", "potts", "-q", "--init", out, "--force", "-o", out+"less").
+		says(t, "the initial model has weights of 3 of 4 edges: means of others are left out")
 }
 
 // TestWeightsOfStatistics: the gradient of the objective that the how-to gives is zero where statistics of different

@@ -145,9 +145,7 @@ func TestInterruptedAtOnce(t *testing.T) {
 	o.wantFailure(t, 130, "interrupted", "--resume")
 	object := o.object(t, "objective", "grad_norm", "first_grad_norm")
 	for _, key := range []string{"objective", "grad_norm", "first_grad_norm"} {
-		if object[key] != nil {
-			t.Errorf("%s is %v before anything was computed, want null", key, object[key])
-		}
+		oracle.Equal(t, object[key], nil, "%s before anything was computed", key)
 	}
 }
 

@@ -160,9 +160,7 @@ func Look(path string) *Peek {
 	}
 	defer file.Close()
 	if archive, err := zip.NewReader(file, size); err == nil && p.extension == ".npz" {
-		for _, entry := range archive.File {
-			p.arrays = append(p.arrays, strings.TrimSuffix(entry.Name, ".npy"))
-		}
+		p.arrays = numeric.Map(archive.File, func(f *zip.File) string { return strings.TrimSuffix(f.Name, ".npy") })
 	}
 	start := make([]byte, enoughToTell)
 	n, _ := io.ReadFull(file, start)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/fileio"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/printable"
 	"github.com/blockbp/blockbp/internal/report"
@@ -390,11 +391,8 @@ func IsRunFile(name string) bool {
 }
 
 // RecordsOf are the files of the training in a folder, as far as they are there, that programs read.
-func RecordsOf(dir string) (files []string) {
-	for _, name := range records {
-		files = append(files, filepath.Join(dir, name))
-	}
-	return files
+func RecordsOf(dir string) []string {
+	return numeric.Map(records, func(name string) string { return filepath.Join(dir, name) })
 }
 
 // removeRun removes what a training has left in a folder, for another to start in it anew.

@@ -22,6 +22,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -267,11 +268,8 @@ func Instances(set *dataset.Set, noEdges bool) []*crf.Instance {
 	return withoutEdges(set.Instances)
 }
 
-func withoutEdges(data []*crf.Instance) (alone []*crf.Instance) {
-	for _, in := range data {
-		alone = append(alone, in.WithoutEdges())
-	}
-	return alone
+func withoutEdges(data []*crf.Instance) []*crf.Instance {
+	return numeric.Map(data, (*crf.Instance).WithoutEdges)
 }
 
 // HashWeights returns the SHA-256 of the weights' bits, little-endian.

@@ -11,6 +11,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/local"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/spill"
 	"github.com/blockbp/blockbp/learn"
@@ -203,14 +204,10 @@ func resultNotes(r *learn.Result) []string {
 			"grow, and these weights are only where the run stopped; give l2 a positive value", r.Objective))
 	}
 	if len(r.Seeded) > 0 {
-		var types []string
-		for _, name := range r.Seeded {
-			types = append(types, strconv.Quote(name))
-		}
 		texts = append(texts, fmt.Sprintf("labels leave some states of node type %s alike, as states that no label has: "+
 			"their weights began at small random numbers of {seed}, which decides what each state comes to stand for, and "+
 			"may decide which of several optima is reached; compare the objectives of a few seeds",
-			option.FirstFew(types)))
+			option.FirstFew(numeric.Map(r.Seeded, strconv.Quote))))
 	}
 	if r.AtStart {
 		texts = append(texts, fmt.Sprintf("a limit ended the run after %d iterations, none of which is known to have made "+
