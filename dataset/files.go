@@ -27,8 +27,7 @@ func parseList(path string, data []byte) ([]listEntry, []error) {
 	if err := formats.NotText(path, data); err != nil {
 		return nil, []error{err}
 	}
-	var entries []listEntry
-	line := 0
+	entries, line := []listEntry(nil), 0
 	for text := range strings.Lines(string(data)) {
 		line++
 		if text = strings.TrimSpace(text); text != "" && text[0] != '#' {

@@ -306,12 +306,16 @@ func TestColumnKinds(t *testing.T) {
 		_, _, err := decide(append(numbers, cell)...)
 		oracle.WantError(t, err, want)
 	}
-	if p := (&column{Name: "c", Mean: math.Inf(1)}).sound(); p {
-		t.Error("a mean that is not finite passes")
+	oracle.Equal(t, (&column{Name: "c", Mean: math.Inf(1)}).sound(), false, "a mean that is not finite is sound")
+	oracle.Equal(t, (&column{Name: "c", Values: []string{"a", "a"}}).sound(), false, "a value twice is sound")
+	var days []string
+	for i := range 40 {
+		days = append(days, fmt.Sprintf("2020-01-%02d", 1+i%30))
 	}
-	if p := (&column{Name: "c", Values: []string{"a", "a"}}).sound(); p {
-		t.Error("a value twice passes")
-	}
+	_, note, _ := decide(days...)
+	oracle.Contains(t, note, `column "c" has 30 different texts in 40 cells, as days have, each a category that few`)
+	_, note, _ = decide(slices.Repeat(days[:30], 2)...)
+	oracle.Equal(t, note, "", "notes of texts that stand in two rows each")
 }
 
 // FuzzTables: tables with and without a header are an instance, whose recipe can be read again, or a problem.

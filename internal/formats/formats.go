@@ -278,9 +278,7 @@ func (p *Peek) predicted() bool {
 }
 
 // isList knows a list by the files that it names.
-func (p *Peek) isList() bool {
-	return p.extension == ".txt" && strings.Contains(p.start, ".npz")
-}
+func (p *Peek) isList() bool { return p.extension == ".txt" && strings.Contains(p.start, ".npz") }
 
 // isOtherArrays knows an archive without any array that tells of a network, or of samples.
 func (p *Peek) isOtherArrays() bool {

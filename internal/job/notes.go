@@ -21,8 +21,9 @@ import (
 func (p *Prepared) hints() (texts []string) {
 	o, set := &p.Options, p.Set
 	if splits := labelledSplits(set); len(splits) > 1 {
+		own := slices.IndexFunc(splits, func(s string) bool { return strings.HasPrefix(strings.ToLower(s), "train") })
 		texts = append(texts, fmt.Sprintf("labels of the splits %s are all learned from; {observed=%s} keeps those of "+
-			"one, so that the others can tell how good the model is", strings.Join(splits, ", "), splits[len(splits)-1]))
+			"one, so that the others can tell how good the model is", strings.Join(splits, ", "), splits[max(own, 0)]))
 	}
 	if o.Spill != "" && spill.InMemory(o.Spill) {
 		texts = append(texts, fmt.Sprintf("files in %s lie in memory: name a folder on a disk, or leave {spill} out",
@@ -46,8 +47,7 @@ func (p *Prepared) hints() (texts []string) {
 	return texts
 }
 
-// labelledSplits returns the splits of graph tables that have labels, sorted: training
-// sets are usually called train, which comes last.
+// labelledSplits returns the splits of graph tables that have labels, sorted.
 func labelledSplits(set *dataset.Set) []string {
 	seen := map[string]bool{}
 	for i, splits := range set.Splits {
