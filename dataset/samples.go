@@ -332,7 +332,7 @@ func (p *sampleReader) statesOf(t *labelTexts, column func(i int) string, many s
 	}) {
 		return named
 	}
-	t.noteDoubts(p.warn)
+	t.noteDoubts(p.warn, map[bool]string{true: hiddenNumber}[len(states) > 2])
 	const few, rarely = 5, 20 // of different values, and of the most frequent for one of the least
 	isText := func(s string) bool { _, err := strconv.ParseUint(s, 10, 64); return err != nil }
 	const leave = "leave it out by {columns!--columns} ignore=NAME, or if it counts rows use {sample-weights=NAME}"

@@ -117,6 +117,10 @@ func TestSamplesMistakes(t *testing.T) {
 	counts = "a,b\n" + strings.Repeat("0,1\n1,2\n2,3\n3,4\n4,5\n5,0\n", 9) // of a scale, or dice
 	wide := mustOpen(t, writeText(t, "s.csv", counts), Options{Untied: true}).Warnings
 	oracle.Equal(t, len(wide), 1, "notes of frequent numbers, but for that of all pairs: %q", wide)
+	for _, mark := range []string{"-1", "Don't know"} {
+		set = mustOpen(t, writeText(t, "s.csv", "a,b\n0,1\n1,2\n2,1\n"+mark+",1\n"), Options{Untied: true})
+		oracle.Contains(t, set.Warnings[0], fmt.Sprintf("the label %q is a state like any other", mark))
+	}
 	set = mustOpen(t, writeText(t, "s.csv", strings.Repeat("0,1"+strings.Repeat(",0,1", 10)+"\n", 3)), ising)
 	oracle.Contains(t, set.Warnings[0], "there are 22 columns and 3 rows: rows are samples; where columns are, turn ")
 	_, err := Open(t.Context(), []string{writeText(t, "s.csv", "a,b\n0,1\n1,0\n"),

@@ -227,9 +227,7 @@ func TestTruncated(t *testing.T) {
 	}{{nil, true}, {[]string{"--max-sweeps", "200"}, false}, {[]string{"--counting", "trw"}, false}} {
 		out := filepath.Join(t.TempDir(), "out")
 		mustRun(t, append([]string{"predict", gridData(t), "-m", run, "-o", out, "-q"}, c.options...)...)
-		if text := readFile(t, out, "predict.json"); strings.Contains(text, `"sweeps": 3,`) != c.sweeps {
-			t.Errorf("options %v, want 3 sweeps %v: %s", c.options, c.sweeps, text)
-		}
+		oracle.Equal(t, strings.Contains(readFile(t, out, "predict.json"), `"sweeps": 3,`), c.sweeps, "3 sweeps: %v", c)
 	}
 }
 
