@@ -61,7 +61,7 @@ func (d *imageData) open(path, what, remedy string, suffixes ...string) (string,
 		}
 		missing = append(missing, path+suffix)
 	}
-	if others, _ := filepath.Glob(path + `[._\-]*`); len(others) > 0 && len(suffixes) > 1 {
+	if others, _ := filepath.Glob(path + `[._\-]*`); len(others) > 0 {
 		remedy += ", or if " + others[0] + " is that, save it as one of these"
 	}
 	return "", nil, option.At(d.image.Path, 0, "", remedy+", or leave the picture out of the list",

@@ -164,7 +164,7 @@ func TestImagesRefuse(t *testing.T) {
 		"feature type": {map[string]string{"features/2.npy": string(npyOf("<i4", "False", "(1, 2, 1)", binary.LittleEndian,
 			make([]int32, 2)))}, Options{}, []string{"2.npy: dtype is <i4, want float32, float16, float64 or uint8"}},
 		"feature cut":  {map[string]string{"features/2.npy": cells(1, 2, 1)[:80]}, Options{}, []string{"has 80 bytes"}},
-		"feature none": {map[string]string{"features/2.npy": ""}, Options{}, []string{"it has no features", "make them"}},
+		"feature none": {map[string]string{"features/2.npy": "", "features/2.npz": "x"}, Options{}, []string{"npz is that"}},
 		"feature NaN": {map[string]string{"features/2.npy": cells(1, 2, 1, 0, float32(math.NaN()))}, Options{},
 			[]string{"2.npy:[0,1,0]: is NaN", "write the mean in the place of NaN"}},
 		"feature depth":  {map[string]string{"features/10.npy": cells(1, 2, 5)}, Options{}, []string{"10.npy: it has 5 features per pixel, ", "2.npy has 1"}},

@@ -148,6 +148,8 @@ func TestLabelArrays(t *testing.T) {
 	oracle.Equal(t, set.Instances[0].Samples()[0], []int32{0, 1, -1, 0, 2, -1, -1, -1}, "labels")
 	files["labels/a.npy"] = string(npyOf("<f8", "False", "(2, 4)", binary.LittleEndian, make([]float64, 8)))
 	refuses(t, writeFiles(t, files), Options{}, "a.npy: dtype is <f8, want integers; convert it with astype(numpy.int32)")
+	files["labels/a.npy"] = cells(2, 4, 2)
+	refuses(t, writeFiles(t, files), Options{}, "shape is [2, 4, 2], want [h, w], none of them 0; of one-hot labels ")
 }
 
 // TestLabelPicturesRefuse: what is no picture of labels says how to make one of it.

@@ -136,9 +136,7 @@ func TestImages(t *testing.T) {
 			t.Fatalf("%s.png is a %T of %v", id, picture, picture.Bounds())
 		}
 		for s, y := range labels {
-			if got := indexed.ColorIndexAt(s%imageCols, s/imageCols); int32(got) != y {
-				t.Fatalf("%s.png: pixel %d has index %d, its label is %d", id, s, got, y)
-			}
+			oracle.MustEqual(t, int32(indexed.ColorIndexAt(s%imageCols, s/imageCols)), y, "%s.png: pixel %d", id, s)
 			if set.Instances[i].Samples()[0][s] == y {
 				right++
 			}
