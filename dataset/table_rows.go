@@ -178,10 +178,10 @@ func (g *tableGraph) end(line int, cells []string, role string) (node int32, kno
 	}
 	remedy := "give the node a row there, or leave this row out; {columns=id=NAME} says which column identifies nodes, " +
 		"and source=NAME,target=NAME which are the ends"
-	bare := func(name string) string { return strings.TrimLeft(wholeNumber(name), "0") }
+	bare := func(name string) string { return strings.ToLower(strings.TrimLeft(wholeNumber(name), "0")) }
 	if i := slices.IndexFunc(g.names, func(other string) bool { return bare(other) == bare(name) }); i >= 0 {
-		remedy = fmt.Sprintf("%q is one: write identifiers that are numbers as whole numbers with the same leading "+
-			"zeros in both tables", g.names[i])
+		remedy = fmt.Sprintf("%q is one: write identifiers alike in both tables, those that are numbers as whole numbers "+
+			"with the same leading zeros", option.Short(g.names[i]))
 	}
 	t.Add(line, place, remedy, "there is no node %q in %s", option.Short(name), g.nodes.File)
 	return 0, false
