@@ -188,9 +188,8 @@ func TestSplits(t *testing.T) {
 	all := must(blockbp.Open(folder))
 	quick := blockbp.Options{MaxPasses: 400, Counting: "trw"}
 	model := must(blockbp.Train(ctx, all, quick))
-	if notes := strings.Join(model.Training().Notes, "\n"); !strings.Contains(notes, "labels of the splits test, train, val are all learned from") {
-		t.Errorf("notes %q", notes)
-	}
+	oracle.Contains(t, strings.Join(model.Training().Notes, "\n"),
+		`the splits test, train, val are all learned from; dataset.Options.Observed = "train" keeps those of one`)
 	few := must(blockbp.OpenWith(dataset.Options{Observed: "train"}, folder))
 	model = must(blockbp.Train(ctx, few, quick))
 	if notes := strings.Join(model.Training().Notes, "\n"); strings.Contains(notes, "splits") {

@@ -67,7 +67,7 @@ var mayImport = map[string][]string{
 		"internal/numeric"},
 
 	// What people see knows nothing of learning.
-	"internal/runfolder": {"internal/option", "internal/fileio", "internal/printable"},
+	"internal/runfolder": {"internal/option", "internal/fileio", "internal/printable", "internal/simd"},
 	"internal/report":    {"internal/option", "internal/printable"},
 
 	"internal/watch": {"learn", "internal/fileio", "internal/job", "internal/printable", "internal/runfolder"},

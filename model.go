@@ -13,6 +13,7 @@ import (
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/job"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/learn"
 )
@@ -112,9 +113,7 @@ func (o *Options) folder(d *Data) *job.Folder {
 	}
 	f := &job.Folder{Dir: o.Folder, Resume: o.Resume,
 		Config: job.Config{Command: "train", Folder: absolute("."), Options: map[string]job.Option{}}}
-	for _, path := range d.paths {
-		f.Config.Data = append(f.Config.Data, absolute(path))
-	}
+	f.Config.Data = numeric.Map(d.paths, absolute)
 	for name, value := range map[string]string{"observed": d.options.Observed, "list": d.options.List,
 		"features": d.options.FeatureDir, "labels": d.options.LabelDir} {
 		if value != "" {

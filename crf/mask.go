@@ -94,14 +94,8 @@ func (s *Schema) mask() *mask {
 	if !s.masked() {
 		return nil
 	}
-	m := &mask{Schema: s}
-	for _, t := range s.NodeTypes {
-		m.states = append(m.states, numeric.SetOf(t.Forbidden))
-	}
-	for _, t := range s.EdgeTypes {
-		m.pairs = append(m.pairs, numeric.SetOf(t.Forbidden))
-	}
-	return m
+	return &mask{s, numeric.Map(s.NodeTypes, func(t NodeType) map[int]bool { return numeric.SetOf(t.Forbidden) }),
+		numeric.Map(s.EdgeTypes, func(t EdgeType) map[[2]int]bool { return numeric.SetOf(t.Forbidden) })}
 }
 
 // forbidden returns the first forbidden label, or pair of labels, of one sample.

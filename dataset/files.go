@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"math"
@@ -13,6 +12,7 @@ import (
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/memory"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 )
 
@@ -27,15 +27,12 @@ func parseList(path string, data []byte) ([]listEntry, []error) {
 	if err := formats.NotText(path, data); err != nil {
 		return nil, []error{err}
 	}
-	var entries []listEntry
-	line := 0
+	entries, line := []listEntry(nil), 0
 	for text := range strings.Lines(string(data)) {
 		line++
-		text = strings.TrimSpace(text)
-		if text == "" || text[0] == '#' {
-			continue
+		if text = strings.TrimSpace(text); text != "" && text[0] != '#' {
+			entries = append(entries, listEntry{text, line})
 		}
-		entries = append(entries, listEntry{text, line})
 	}
 	if len(entries) == 0 {
 		return nil, []error{option.At(path, 0, "", "", "the list is empty")}
@@ -79,27 +76,6 @@ func filesIn(folder string, match func(name string) bool) (files []string, err e
 			files = append(files, filepath.Join(folder, e.Name()))
 		}
 	}
-	slices.SortFunc(files, naturalCompare)
+	slices.SortFunc(files, numeric.NaturalOrder)
 	return files, err
 }
-
-// naturalCompare orders names as people number files: digits compare as numbers, so that "2.npz" comes before "10.npz".
-func naturalCompare(a, b string) int {
-	x, y := a, b
-	for x != "" && y != "" {
-		m, n := digits(x), digits(y)
-		p, q := strings.TrimLeft(x[:m], "0"), strings.TrimLeft(y[:n], "0")
-		if m == 0 || n == 0 {
-			m, n, p, q = 1, 1, x[:1], y[:1]
-		}
-		if order := cmp.Or(cmp.Compare(len(p), len(q)), strings.Compare(p, q)); order != 0 {
-			return order
-		}
-		x, y = x[m:], y[n:]
-	}
-	// Names that differ only in leading zeros still need a fixed order.
-	return cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(a, b))
-}
-
-// digits is how many of them s begins with.
-func digits(s string) int { return len(s) - len(strings.TrimLeft(s, "0123456789")) }

@@ -73,6 +73,9 @@ func TestFormats(t *testing.T) {
 		{"ner.csv", "word,tag\nAnn,B-PER\n", "a table"},
 		{"people.csv", "id,label,word\nann,A,x\n", "a table"},
 		{"labels.csv", "id,label,p(honest),p(fraud)\nann,honest,1,0\n", "a file of predictions"},
+		{"empty.txt", "", "an empty file"},
+		{"empty.txt", "# a comment\n\n", "an empty file"},
+		{"long.txt", strings.Repeat("x", 5000), ""}, // of which no line is known
 		{"list.txt", "my data/0.npz\nmy data/1.npz\n", "a list of files"},
 		{"ids.list", "pic1\npic2\n", "a list of files"},
 		{"x.npz", archiveOf(t, "edges", "labels"), "a file of arrays"},
@@ -190,7 +193,7 @@ func TestAdviceOfTables(t *testing.T) {
 	if err := exec.Command("python3", "-c", "import numpy, pandas").Run(); err != nil {
 		t.Skipf("skipped: the advice is lines of pandas, which is not here: %v", err)
 	}
-	const nodes = "id,label\na,A\nb,B\nc,A\n"
+	const nodes, numbers = "id,label\na,A\nb,B\nc,A\nd,A\n", "id,label\n0,A\n1,B\n2,A\n3,A\n"
 	for _, c := range []struct{ name, text, nodes, edges, features string }{
 		{"t.csv", "who;x;label\np;1,5;A\np;2;B\nq;.5;A\nq;1;B\n", "t.nodes.csv", "t.edges.csv", "who=p who=q x bias"},
 		{"t.tsv", "\twho\tlabel\n7\tp\tA\n8\tp\tB\n9\tq\tA\n10\tq\tA\n", "t.nodes.csv", "t.edges.csv", "who=p who=q bias"},
@@ -198,12 +201,15 @@ func TestAdviceOfTables(t *testing.T) {
 		{"e.csv", "x'; touch n.csv; echo ',y,w\na,b,1\nb,a,2\nb,c,1\n", "n.csv", "e.merged.csv", "w constant"},
 		{"u 'v.csv", "user's source, to,w\na,b,1\nb,a,2\nb,c,1\n", "n.csv", "u 'v.merged.csv", "w constant"},
 		{"m.csv", ";a;b;c\na;0;1,5;0\nb;1,5;0;1\nc;0;1;0\n", "n.csv", "edges.csv", "weight constant"},
+		{"m.csv", "a,b,c,d\n0,.5,0,0\n0,0,0,0\n0,1,0,0\n0,0,0,0\n", "n.csv", "edges.csv", "weight constant"},
+		{"m.csv", "0,0,0,0\n1,0,0,0\n0,.5,0,0\n0,0,0,0\n", "n.csv", "edges.csv", "weight constant"},
+		{"m.txt", "0 -1 0 0\n0 0 0 0\n0 1 0 0\n0 0 0 0\n", "i.csv", "edges.csv", "constant"}, // one below the diagonal
 		{"e.txt", "\"from\" \"to\"\n\"1\" \"a\" \"b\"\n\"2\" \"b\" \"c\"\n", "n.csv", "e.csv", "constant"},
 	} {
-		folder := writeFiles(t, map[string]string{c.name: c.text, "n.csv": nodes})
+		folder := writeFiles(t, map[string]string{c.name: c.text, "n.csv": nodes, "i.csv": numbers})
 		paths := []string{filepath.Join(folder, c.name)}
-		if c.nodes == "n.csv" {
-			paths = []string{filepath.Join(folder, "n.csv"), paths[0]}
+		if c.nodes != "t.nodes.csv" {
+			paths = []string{filepath.Join(folder, c.nodes), paths[0]}
 		}
 		_, err := Open(t.Context(), paths, Options{})
 		line := regexp.MustCompile(`python3 -c '[^']*' [^;]*`).FindString(fmt.Sprint(err))
@@ -216,7 +222,7 @@ func TestAdviceOfTables(t *testing.T) {
 		paths = []string{filepath.Join(folder, c.nodes), filepath.Join(folder, c.edges)}
 		set := oracle.Must(Open(t.Context(), paths, Options{}))(t)
 		names := set.Schema.NodeTypes[0].FeatureNames
-		if c.nodes == "n.csv" {
+		if c.nodes != "t.nodes.csv" {
 			names = set.Schema.EdgeTypes[0].FeatureNames
 		}
 		if got := strings.Join(names, " "); got != c.features || set.Instances[0].Graph.NumEdges() != 2 {

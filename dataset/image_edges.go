@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/numeric"
 )
 
 // Ways to make features of edges of images, in Options.Edges.
@@ -40,14 +41,11 @@ const colourBins = 32
 var scaleFactors = []float64{1, 4, 16}
 
 // scalesFor returns the scales for numbers of a mean.
-func scalesFor(mean float64) (scales []float64) {
+func scalesFor(mean float64) []float64 {
 	if !(mean > 0) {
 		mean = 1 // nothing differs anywhere: any scale does
 	}
-	for _, f := range scaleFactors {
-		scales = append(scales, f/(2*mean))
-	}
-	return scales
+	return numeric.Map(scaleFactors, func(f float64) float64 { return f / (2 * mean) })
 }
 
 // areDistances reports whether numbers that were read from a file are some, finite, not negative, and rise.
@@ -55,20 +53,14 @@ func areDistances(list []float64) bool { return len(list) > 0 && list[0] >= 0 &&
 
 // contrastsOf returns a constant and the contrasts of x.
 func contrastsOf(scales []float64, x float64) []float64 {
-	features := []float64{1}
-	for _, beta := range scales {
-		features = append(features, math.Exp(-beta*x))
-	}
-	return features
+	return append([]float64{1}, numeric.Map(scales, func(beta float64) float64 { return math.Exp(-beta * x) })...)
 }
 
 // contrastNames names them.
 func contrastNames(constant, before string, scales []float64) []string {
-	names := []string{constant}
-	for _, beta := range scales {
-		names = append(names, fmt.Sprintf("%sexp(−%.3g |Δrgb|²)", before, beta))
-	}
-	return names
+	return append([]string{constant}, numeric.Map(scales, func(beta float64) string {
+		return fmt.Sprintf("%sexp(−%.3g |Δrgb|²)", before, beta)
+	})...)
 }
 
 // newContrast makes contrasts for numbers of a mean. Bins divide the sum of the contrasts,

@@ -148,9 +148,15 @@ func TestTransparentPictures(t *testing.T) {
 	}
 	for _, p := range []image.Image{narrow, wide} {
 		files := map[string]string{"images/a.png": pictureOf(t, p), "labels/a.regions.txt": "0 1\n"}
-		f := mustOpen(t, writeFiles(t, files), Options{}).Instances[0].NodeFeatures(0)
+		set := mustOpen(t, writeFiles(t, files), Options{})
+		f := set.Instances[0].NodeFeatures(0)
 		oracle.Equal(t, fmt.Sprint(row(f, 0), row(f, 1)), "[200 100 50 1] [10 20 30 1]", "colours of %T", p)
+		oracle.Contains(t, fmt.Sprint(set.Warnings), "the fourth band of pictures, as of ")
 	}
+	files, _ := colourful(t, 1, [2]int{3, 3}) // through which nothing shows
+	delete(files, "features/p0.npy")
+	oracle.Equal(t, strings.Contains(fmt.Sprint(mustOpen(t, writeFiles(t, files), Options{}).Warnings), "fourth"), false,
+		"notes of an opaque picture")
 }
 
 func TestEdgeOptionsRefuse(t *testing.T) {

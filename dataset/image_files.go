@@ -12,6 +12,7 @@ import (
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/memory"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/upsample"
 )
@@ -60,7 +61,7 @@ func (d *imageData) open(path, what, remedy string, suffixes ...string) (string,
 		}
 		missing = append(missing, path+suffix)
 	}
-	if others, _ := filepath.Glob(path + `[._\-]*`); len(others) > 0 && len(suffixes) > 1 {
+	if others, _ := filepath.Glob(path + `[._\-]*`); len(others) > 0 {
 		remedy += ", or if " + others[0] + " is that, save it as one of these"
 	}
 	return "", nil, option.At(d.image.Path, 0, "", remedy+", or leave the picture out of the list",
@@ -125,7 +126,7 @@ func (l *imageLoader) chosen(folder string) (pictures []string) {
 		entries = append(entries, listEntry{text: id})
 		named[id], named[filepath.Base(path)] = append(named[id], path), []string{path}
 	}
-	slices.SortFunc(entries, func(a, b listEntry) int { return naturalCompare(a.text, b.text) })
+	slices.SortFunc(entries, func(a, b listEntry) int { return numeric.NaturalOrder(a.text, b.text) })
 	if len(all) == 0 {
 		p.Add(0, "", `save them as png, in Python PIL.Image.open("a.bmp").save("a.png"), in this folder and not in one below`+
 			"; arrays are features, and go to features/ID.npy, beside a picture of three of their bands", "there are no "+
@@ -210,7 +211,8 @@ func (d *imageData) readPicture() error {
 	}
 	size := picture.Bounds().Size()
 	d.image.Width, d.image.Height, d.image.turned = size.X, size.Y, turned(file.Bytes())
-	d.colours = coloursOf(picture)
+	whole, ok := picture.(interface{ Opaque() bool })
+	d.colours, d.image.clear = coloursOf(picture), ok && !whole.Opaque()
 	return nil
 }
 

@@ -77,6 +77,11 @@ func (l *imageLoader) checkDepths() {
 		if colours {
 			l.warn("there is no folder %s: the features of pixels are their colours",
 				filepath.Join(filepath.Dir(l.manifestPath), featuresFolder))
+			if i := slices.IndexFunc(l.images, func(d *imageData) bool { return d.image.clear }); i >= 0 {
+				l.warn("the fourth band of pictures, as of %s, which says how much shows through, is left out: where it tells "+
+					"something of the labels, make features of all four, in Python numpy.save(\"features/ID.npy\", "+
+					"PIL.Image.open(FILE))", l.images[i].image.Path)
+			}
 		}
 		l.set.Recipe = Recipe{Kind: kindImages, FeatureDim: want, Colours: colours, Bias: !l.o.NoBias,
 			Neighbours: cmp.Or(l.o.Neighbours, defaultNeighbours)}

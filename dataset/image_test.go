@@ -80,9 +80,7 @@ func TestImages(t *testing.T) {
 	}
 	// Two cells over four pixels: centres at −¼, ¼, ¾ and 1¼ of the distance between the cells' centres.
 	for c, want := range []float64{0, 1, 3, 4} {
-		if got := row(in.NodeFeatures(0), 4+c); !slices.Equal(got, []float64{want, 1}) {
-			t.Errorf("features of pixel (1, %d) are %v, want %v and the bias", c, got, want)
-		}
+		oracle.Equal(t, row(in.NodeFeatures(0), 4+c), []float64{want, 1}, "features of pixel (1, %d)", c)
 	}
 	oracle.Equal(t, in.Samples(), [][]int32{{0, 1, 1, -1, 2, 2, -1, 0}}, "labels")
 	oracle.Equal(t, set.Instances[1].Samples(), [][]int32{{0, 1, 2, -1, 0, 0, 0, 0}}, "labels")
@@ -166,7 +164,7 @@ func TestImagesRefuse(t *testing.T) {
 		"feature type": {map[string]string{"features/2.npy": string(npyOf("<i4", "False", "(1, 2, 1)", binary.LittleEndian,
 			make([]int32, 2)))}, Options{}, []string{"2.npy: dtype is <i4, want float32, float16, float64 or uint8"}},
 		"feature cut":  {map[string]string{"features/2.npy": cells(1, 2, 1)[:80]}, Options{}, []string{"has 80 bytes"}},
-		"feature none": {map[string]string{"features/2.npy": ""}, Options{}, []string{"it has no features", "make them"}},
+		"feature none": {map[string]string{"features/2.npy": "", "features/2.npz": "x"}, Options{}, []string{"npz is that"}},
 		"feature NaN": {map[string]string{"features/2.npy": cells(1, 2, 1, 0, float32(math.NaN()))}, Options{},
 			[]string{"2.npy:[0,1,0]: is NaN", "write the mean in the place of NaN"}},
 		"feature depth":  {map[string]string{"features/10.npy": cells(1, 2, 5)}, Options{}, []string{"10.npy: it has 5 features per pixel, ", "2.npy has 1"}},
@@ -254,13 +252,9 @@ func TestBinEdges(t *testing.T) {
 	}
 	oracle.Equal(t, binEdges(sample, 4), []float64{750}, "edges")
 	for x, want := range map[float64]int32{-1: 0, 1: 1, 1.5: 1, 2: 2, 3: 2} {
-		if got := binOf(x, []float64{1, 2}); got != int(want) {
-			t.Errorf("%v is in bin %d, want %d", x, got, want)
-		}
+		oracle.Equal(t, binOf(x, []float64{1, 2}), int(want), "bin of %v", x)
 	}
-	if got := binEdges(nil, 10); len(got) != 0 {
-		t.Errorf("edges of no distances are %v", got)
-	}
+	oracle.Equal(t, len(binEdges(nil, 10)), 0, "edges of no distances")
 }
 
 func FuzzRegions(f *testing.F) {

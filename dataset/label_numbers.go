@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 )
 
@@ -249,7 +250,7 @@ func (l *loader) findNames(all map[int]labelCounts) {
 
 // labelTextsOf are labels as names of states.
 func labelTextsOf(labels []int32) []string {
-	return textsOf(labels, func(y int32) string { return strconv.Itoa(int(y)) })
+	return numeric.Map(labels, func(y int32) string { return strconv.Itoa(int(y)) })
 }
 
 // numbersOf are the labels whose names states are; 0 where one is no number, which no labels are.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/formats"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 )
 
@@ -55,7 +56,7 @@ func (l *imageLoader) readColours() {
 		if l.chooseColours(counts, forms); len(l.problems) == 0 {
 			l.mapColours(&l.set.Recipe)
 		}
-	case masks && len(names) == 0 && n > manyStates && greys[n-2] > lightGrey:
+	case masks && len(names) == 0 && greys[n-2] > lightGrey && (n > manyStates || areSoft(greys, counts)):
 		l.failAt(forms[numbersGreys], "", softRemedy+"; of masks, in Python with PIL Image.open(p).convert(\"L\").point("+
 			"lambda g: g // 128 * 255).save(p)", "the labels of all pictures are %d greys from black to white", n)
 	}
@@ -81,6 +82,15 @@ func areEven(greys []int32) bool {
 	return steps < manyStates
 }
 
+// areSoft reports whether greys, in steps that are no multiples of the first, are borders between black and white: more
+// than a few, and each rarer than these.
+func areSoft(greys []int32, counts labelCounts) bool {
+	const few = 3
+	between := greys[1 : len(greys)-1] // multiples of 0x010101
+	return len(between) > few && slices.ContainsFunc(between, func(c int32) bool { return c%between[0] != 0 }) &&
+		!slices.ContainsFunc(between, func(c int32) bool { return counts[c] >= min(counts[0], counts[white]) })
+}
+
 // chooseColours numbers the states by the colours of label pictures, black first.
 func (l *imageLoader) chooseColours(counts labelCounts, forms map[int]string) {
 	at, text := forms[numbersColours], colourText
@@ -96,7 +106,7 @@ func (l *imageLoader) chooseColours(counts labelCounts, forms map[int]string) {
 		text = func(c int32) string { return fmt.Sprint(c & math.MaxUint8) }
 	}
 	r, colours := &l.set.Recipe, slices.Sorted(maps.Keys(counts))
-	texts, void := textsOf(colours, text), slices.Index(colours, vocVoid)
+	texts, void := numeric.Map(colours, text), slices.Index(colours, vocVoid)
 	names, _ := l.namedStates(0)
 	named := len(names)
 	switch names = slices.Clone(names); {
@@ -176,13 +186,6 @@ func withoutHidden(names []string) []string {
 
 func colourText(c int32) string { return fmt.Sprintf("#%06x", c) }
 
-func textsOf[T any](list []T, text func(x T) string) (texts []string) {
-	for _, x := range list {
-		texts = append(texts, text(x))
-	}
-	return texts
-}
-
 // mapColours replaces greys and colours by the number of the state.
 func (l *imageLoader) mapColours(r *Recipe) {
 	states, known := map[int32]int32{-1: crf.Unobserved, vocVoid: crf.Unobserved}, []int32(nil)
@@ -201,7 +204,7 @@ func (l *imageLoader) mapColours(r *Recipe) {
 			if d.labels.numbers[s] = y; !ok {
 				l.fail(d.labels.place(option.At("", 0, "", "learn from pictures that have it, too; soft borders, which "+
 					"interpolation makes, have colours of their own", "is %s, want a colour of those that the model learned from: %s",
-					colourText(v), option.FirstFew(textsOf(known, colourText))), s))
+					colourText(v), option.FirstFew(numeric.Map(known, colourText))), s))
 				break
 			}
 		}

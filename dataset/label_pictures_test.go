@@ -100,6 +100,8 @@ func TestLabelPictures(t *testing.T) {
 			[]int32{0, 1, -1, 0, 0, 0, 0, 0}, []string{"0", "1"}, "hidden"},
 		"16 bits": {[]image.Image{wide, greys(1)}, nil,
 			[]int32{2, -1, 0, 0, 0, 0, 0, 0}, []string{"0", "1", "2"}, "hidden"},
+		"scaled": {[]image.Image{greys(0, 0, 255, 255, 60, 120, 180, 240), greys()}, nil,
+			[]int32{0, 0, -1, -1, 1, 2, 3, 4}, []string{"0", "60", "120", "180", "240"}, "are the names of 5 states"},
 	} {
 		set := mustOpen(t, writeFiles(t, labelFolder(t, c.more, c.labels...)), Options{})
 		if got := set.Instances[0].Samples()[0]; !slices.Equal(got, c.want) || !slices.Equal(set.Schema.NodeTypes[0].States, c.states) {
@@ -146,6 +148,8 @@ func TestLabelArrays(t *testing.T) {
 	oracle.Equal(t, set.Instances[0].Samples()[0], []int32{0, 1, -1, 0, 2, -1, -1, -1}, "labels")
 	files["labels/a.npy"] = string(npyOf("<f8", "False", "(2, 4)", binary.LittleEndian, make([]float64, 8)))
 	refuses(t, writeFiles(t, files), Options{}, "a.npy: dtype is <f8, want integers; convert it with astype(numpy.int32)")
+	files["labels/a.npy"] = cells(2, 4, 2)
+	refuses(t, writeFiles(t, files), Options{}, "shape is [2, 4, 2], want [h, w], none of them 0; of one-hot labels ")
 }
 
 // TestLabelPicturesRefuse: what is no picture of labels says how to make one of it.
@@ -170,6 +174,8 @@ func TestLabelPicturesRefuse(t *testing.T) {
 			"a.png: the labels of all pictures have 256 colours, want one for each of at most 64 states", "NEAREST"}},
 		"soft": {[]image.Image{soft}, square,
 			[]string{"a.png: the labels of all pictures are 44 greys from black to white; save", "g // 128"}},
+		"few soft": {[]image.Image{greys(0, 0, 255, 255, 60, 91, 130, 240)}, nil,
+			[]string{"a.png: the labels of all pictures are 6 greys from black to white; save"}},
 		"transparent": {[]image.Image{painted(black, color.RGBA{})}, nil, []string{"a.png:[0,1]: is transparent"}},
 		"objects":     {[]image.Image{wide}, nil, []string{"a.png:[0,1]: is 300, want a label of 0 to 254"}},
 		"names":       {[]image.Image{painted(black, red)}, map[string]string{ManifestName: `{"states": ["a", "b", "c"]}`}, []string{"have 2 colours, #000000, #ff0000, and 3 states are named"}},
@@ -251,9 +257,7 @@ func TestColourFeatures(t *testing.T) {
 		mustOpen(t, files(painted(black, red)), model)
 		model.FeatureDir = "features"
 		const note = "dataset.Options.FeatureDir is features, but the model was trained with colours, which holds"
-		if again = mustOpen(t, folder, model); !slices.Equal(again.Warnings, []string{note}) {
-			t.Errorf("%s: warnings are %q", name, again.Warnings)
-		}
+		oracle.Equal(t, mustOpen(t, folder, model).Warnings, []string{note}, "%s: warnings", name)
 	}
 	set := mustOpen(t, writeFiles(t, labelFolder(t, nil, greys(0, 1))), Options{})
 	refuses(t, files(greys(0, 1)), modelOf(set), "FeatureDir: there is no folder ")

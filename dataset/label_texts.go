@@ -114,7 +114,7 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 		}
 		l.warn("the labels -1 and 1 are two states; an empty cell hides a label")
 	}
-	t.noteDoubts(l.warn)
+	t.noteDoubts(l.warn, "")
 	numbers, fractions := true, false
 	for _, text := range states {
 		x, err := numeric.ParseDecimal(text)
@@ -151,10 +151,10 @@ func (t *labelTexts) tooMany() bool {
 }
 
 // noteDoubts tells of a label of a table that people write where none is known, since only the words of
-// formats.MissingCell hide one, and of two that differ in case alone, as yes and Yes do.
-func (t *labelTexts) noteDoubts(note func(format string, arguments ...any)) {
-	marks := strings.Fields("unknown unlabeled unlabelled missing undefined none n.a. unk tbd - -- . " +
-		formats.MissingCode(t.texts))
+// formats.MissingCell hide one, and of two that differ in case alone, as yes and Yes do. more is one more.
+func (t *labelTexts) noteDoubts(note func(format string, arguments ...any), more string) {
+	marks := strings.Split("unknown|unlabeled|unlabelled|missing|undefined|none|n.a.|not available|nil|unk|tbd|"+
+		"don't know|refused|-|--|.|"+more+"|"+formats.MissingCode(t.texts), "|")
 	cases := map[string]string{}
 	for _, text := range t.texts {
 		lower := strings.ToLower(text)

@@ -137,13 +137,9 @@ func TestStatesThatNeverOccur(t *testing.T) {
 		`{"states": 9}`: `state "1" of node type "node", state "2" of node type "node", state "3" of node type "node", state "4" of node type "node", state "5" of node type "node" and 2 more never occur among the labels: ` + avoided,
 		`{"states": 9, "forbidden_states": ["1", "2", "3", "4", "5", "6"]}`: `state "7" of node type "node" never occurs among the labels: ` + avoided,
 	} {
-		if set := mustOpen(t, writeSet(t, manifest, a), Options{}); !slices.Equal(set.Warnings, []string{want}) {
-			t.Errorf("warnings %q, want %q", set.Warnings, want)
-		}
+		oracle.Equal(t, mustOpen(t, writeSet(t, manifest, a), Options{}).Warnings, []string{want}, "warnings")
 	}
 	set := mustOpen(t, writeSet(t, `{"states": 9, "forbidden_states": ["1", "2", "3", "4", "5", "6", "7"]}`, a), Options{})
 	oracle.Equal(t, len(set.Warnings), 0, "warnings %q, about states that are forbidden", set.Warnings)
-	if given := mustOpen(t, writeSet(t, "", a), modelOf(set)); len(given.Warnings) != 0 {
-		t.Errorf("warnings %q about data for a model", given.Warnings)
-	}
+	oracle.Equal(t, len(mustOpen(t, writeSet(t, "", a), modelOf(set)).Warnings), 0, "warnings about data for a model")
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/formats"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 )
 
@@ -98,7 +99,7 @@ func (t *ManifestType) UnmarshalJSON(data []byte) error {
 }
 
 func namesOf(types []ManifestType) []string {
-	return textsOf(types, func(t ManifestType) string { return t.Name })
+	return numeric.Map(types, func(t ManifestType) string { return t.Name })
 }
 
 // Write writes dataset.json into folder, whole or not at all.

@@ -34,8 +34,8 @@ const (
 )
 
 var edgesRule = npy.Rule{Name: edgesArray, Shape: "[m, 2]", Turned: "turn it round, by edges.T",
-	Missing: "all pairs of n nodes are numpy.argwhere(numpy.triu(numpy.ones((n, n)), 1)), and those of a chain " +
-		"numpy.c_[:n - 1, 1:n]"}
+	Missing: "those of a matrix A are numpy.argwhere(numpy.triu(A + A.T, 1)), all pairs those of numpy.ones((n, n)), " +
+		"and those of a chain numpy.c_[:n - 1, 1:n]; or give grid_shape, which joins neighbours"}
 
 // instanceArrays are the arrays of an instance: n nodes and m edges.
 var instanceArrays = npy.Rules{
@@ -76,7 +76,8 @@ var severalArrays = func() npy.Rules {
 }()
 
 func features(name, shape string) npy.Rule {
-	return npy.Rule{Name: name, Float: true, Shape: shape, Remedy: "a single feature is x.reshape(-1, 1)", Is: "feature ",
+	return npy.Rule{Name: name, Float: true, Shape: shape, Is: "feature ",
+		Remedy: "a single feature is x.reshape(-1, 1), and those of a grid are x.reshape(-1, x.shape[-1])",
 		Range:  "-1e150 to 1e150",
 		Beyond: "leave no NaN, and rescale what is larger, for example to a standard deviation of 1"}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
@@ -85,7 +86,11 @@ var ofNodes = []string{nodeFeaturesArray, nodeMeansArray, nodeTypesArray, labels
 // joinLattice gives a grid without edges those between neighbours in rows and columns.
 func (in *npzInstance) joinLattice() {
 	shape, nodes := in.arrays[gridShapeArray].Ints, in.rules.Count(in.arrays, "n", ofNodes...)
-	if in.has(edgesArray) || len(shape) != 2 || int(shape[0])*int(shape[1]) != nodes.Of {
+	if in.has(edgesArray) || len(shape) != 2 || nodes.Of == 0 {
+		return
+	}
+	in.arrays[edgesArray] = npy.Values{Shape: []int{0, 2}}
+	if int(shape[0])*int(shape[1]) != nodes.Of { // which fill reports
 		return
 	}
 	edges, err := latticeEdges(int(shape[0]), int(shape[1]), false)
@@ -202,6 +207,8 @@ func (in *npzInstance) buildGraph(graphs *graphCache) {
 		} else if min(edge.U, edge.V) >= 0 && max(edge.U, edge.V) < n {
 			remedy = "in Python i = numpy.unique(numpy.sort(edges), axis=0, " +
 				"return_index=True)[1], and edges[i], edge_features[i]"
+		} else if slices.Min(edges) > 0 && slices.Max(edges) == n {
+			remedy = "nodes count from 0: subtract 1"
 		}
 		in.Add(0, edgePlace(edge.Edge), remedy, "is (%d, %d): %s", edge.U, edge.V, edge.Reason)
 	} else if err != nil {

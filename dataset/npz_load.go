@@ -12,6 +12,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/memory"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/parallel"
 )
 
@@ -99,9 +100,7 @@ func (l *npzLoader) expand(paths []string) (files []npzFile) {
 			l.fail(err)
 		}
 		folders = append(folders, folder)
-		for _, file := range found {
-			files = append(files, npzFile{file, read})
-		}
+		files = append(files, numeric.Map(found, func(file string) npzFile { return npzFile{file, read} })...)
 	}
 	for _, folder := range folders {
 		l.readManifest(folder, false)
@@ -212,7 +211,7 @@ func (l *npzLoader) build() {
 		before := len(l.problems)
 		spec := &in.spec
 		if len(r.Columns) > 0 && r.Columns[0].Name != "" {
-			l.set.Names = append(l.set.Names, textsOf(r.Columns, func(c sampleColumn) string { return c.Name }))
+			l.set.Names = append(l.set.Names, numeric.Map(r.Columns, func(c sampleColumn) string { return c.Name }))
 		}
 		if len(spec.SampleWeights) > 0 && sum(spec.SampleWeights) == 0 {
 			l.failAt(in.File, "", "", "all samples weigh 0: nothing is left to learn from")

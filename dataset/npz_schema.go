@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 )
 
@@ -291,13 +292,11 @@ func (l *npzLoader) columns(array, want, none string, of func(*npzInstance) *ele
 }
 
 // features freezes the features of every type of nodes, or edges, of one instance, of a length that all have.
-func (l *npzLoader) features(in *npzInstance, e *elements, form string, types, dim int) (frozen []crf.Features) {
+func (l *npzLoader) features(in *npzInstance, e *elements, form string, types, dim int) []crf.Features {
 	if form == formNone {
 		dim = 0
 	}
-	for _, count := range e.counts(types) {
-		frozen = append(frozen, crf.Constant(count, dim))
-	}
+	frozen := numeric.Map(e.counts(types), func(count int) crf.Features { return crf.Constant(count, dim) })
 	if types == 0 || dim == 0 || form == formConstant {
 		return frozen
 	}

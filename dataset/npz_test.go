@@ -110,9 +110,7 @@ func TestNPZTypes(t *testing.T) {
 	}
 	oracle.Equal(t, set.Schema, want, "schema")
 	in := set.Instances[0]
-	if got := row(in.NodeFeatures(1), 0); got[0] != 12 {
-		t.Errorf("the region has the features %v", got)
-	}
+	oracle.Equal(t, row(in.NodeFeatures(1), 0)[0], 12, "the feature of the region")
 	oracle.Equal(t, row(in.EdgeFeatures(1), 1), []float64{1, 0, 0, 0, 0}, "bin of edge 1")
 	// A model's schema gives the same instances, without dataset.json.
 	again := mustOpen(t, writeSet(t, "", a), modelOf(set))
@@ -387,6 +385,13 @@ func TestNPZFileRefuses(t *testing.T) {
 			"x.npz:weight: is 0, want a finite number of 1e-150 to 1e150; leave the file out"},
 		"NaN weight": {raws{"edges": edges, "weight": npyOf("<f8", "False", "(1,)", le, []float64{math.NaN()})},
 			"x.npz:weight[0]: is NaN"},
+		"from 1": {raws{"edges": ints("(2, 2)", 1, 2, 2, 3), "labels": ints("(3,)", 0, 1, 0)},
+			"nodes are 0 to 2; nodes count from 0: subtract 1"},
+		"misfit": {raws{"labels": ints("(4,)", 0, 1, 0, 1), "grid_shape": ints("(2,)", 2, 3)},
+			"x.npz:grid_shape: it is 2 × 3, want a product of 4: labels has 4 nodes"},
+		"column": {raws{"edges": edges, "labels": ints("(4, 1)", 0, 1, 1, 0),
+			"node_features": npyOf("<f4", "False", "(4, 1)", le, []float32{1, 2, 3, 4})},
+			"want 4 columns: node_features has 4 nodes; put one row behind the other, by labels.ravel()"},
 		"no direction": {raws{"edges": edges, "directed": ints("()", 2)}, "directed: is 2, want 0 to 1; 1 says"},
 		"empty":        {raws{"edges": npyOf("<f8", "False", "(0,)", le, []float64{})}, "the network has no nodes"},
 	} {

@@ -52,6 +52,7 @@ func (l *npzLoader) keepEdges(in *npzInstance) {
 		l.at(in, edgesArray, "", "there are %d edges, and the model keeps edges up to %d", in.edges.count, kept[n-1])
 	} else if n > 0 {
 		if in.spec.Graph, in.edges.count = l.fewer.some(in.spec.Graph, kept), n; in.statistics != nil {
+			l.warn("the initial model has weights of %d of %d edges: means of others are left out", n, len(in.statistics.edges))
 			in.statistics.edges = formats.Take(in.statistics.edges, kept)
 		}
 	}

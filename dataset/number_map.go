@@ -103,7 +103,8 @@ func parseNumberArray(path string, data []byte) (*numberMap, error) {
 		return nil, arrayError(path, err)
 	}
 	if len(h.Shape) < 2 || h.Count == 0 || h.Count != h.Shape[0]*h.Shape[1] {
-		return nil, option.At(path, 0, "", "", "shape is %s, want [h, w], none of them 0", npy.ShapeText(h.Shape))
+		return nil, option.At(path, 0, "", "of one-hot labels write labels.argmax(-1)",
+			"shape is %s, want [h, w], none of them 0", npy.ShapeText(h.Shape))
 	}
 	values, err := h.Integers(raw)
 	if err != nil {

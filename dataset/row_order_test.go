@@ -12,6 +12,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/formats"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
@@ -84,7 +85,7 @@ func TestRowsInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		form := rapid.SampledFrom([]string{"[0-9]{1,3}", "n[0-9]{1,2}", "[ab0-9]{1,4}", "x0[01]{0,2}"}).Draw(t, "form")
 		names := rapid.SliceOfNDistinct(rapid.StringMatching(form), 1, 6, rapid.ID[string]).Draw(t, "names")
-		want := slices.SortedFunc(slices.Values(names), naturalCompare)
+		want := slices.SortedFunc(slices.Values(names), numeric.NaturalOrder)
 		row := rowsInOrder(names)
 		oracle.MustEqual(t, formats.Take(names, row), want, "%q become", names)
 		for r, node := range inverse(row) {

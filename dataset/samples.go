@@ -223,6 +223,10 @@ func (p *sampleReader) take(names []string, t *formats.Table) {
 	}
 	model, texts := p.o.Recipe, make([]labelTexts, len(kept)) // of each column
 	p.labels = make([]int32, len(t.Rows)*len(kept))           // numbers of texts, for now
+	if len(kept) > max(len(t.Rows), manyStates) && model == nil {
+		p.warn("there are %d columns and %d rows: rows are samples; where columns are, turn the table round, in Python "+
+			"pandas.read_csv(FILE, header=None, dtype=str).T.to_csv(FILE, header=False, index=False)", len(kept), len(t.Rows))
+	}
 	for c, i := range kept {
 		p.columns = append(p.columns, sampleColumn{Name: names[i]})
 		texts[c].named = numeric.SetOf(p.o.States)
@@ -268,10 +272,13 @@ func (p *sampleReader) findTypes(texts []labelTexts) {
 		}
 	}
 	var all []labelTexts
+	var widest []int // column of each type, with the most values
 	for c := range texts {
 		a := p.columns[of[c]].Type // of the first column that is like it
 		if int(of[c]) == c {
-			a, all = len(all), append(all, labelTexts{})
+			a, all, widest = len(all), append(all, labelTexts{}), append(widest, c)
+		} else if len(texts[c].texts) > len(texts[widest[a]].texts) {
+			widest[a] = c
 		}
 		p.columns[c].Type = a
 		for x, text := range texts[c].texts {
@@ -279,11 +286,12 @@ func (p *sampleReader) findTypes(texts []labelTexts) {
 			all[a].count[n], all[a].total = all[a].count[n]+more, all[a].total+more
 		}
 	}
-	for a := range all {
-		p.states = append(p.states, p.statesOf(&all[a], func(i int) string { // the column of a text
-			c := first[all[a].texts[i]]
-			return fmt.Sprintf("column %q", option.Short(cmp.Or(p.columns[c].Name, strconv.Itoa(c+1))))
-		}))
+	name := func(c int) string {
+		return fmt.Sprintf("column %q", option.Short(cmp.Or(p.columns[c].Name, strconv.Itoa(c+1))))
+	}
+	for a, c := range widest {
+		p.states = append(p.states, p.statesOf(&all[a], func(i int) string { return name(first[all[a].texts[i]]) },
+			fmt.Sprintf("%s has %d different values", name(c), len(texts[c].texts))))
 	}
 }
 
@@ -308,8 +316,8 @@ func (p *sampleReader) number(texts []labelTexts) {
 }
 
 // statesOf names the states of a type: the values that occur. Of spins there are two; where -1, 0 and 1 occur, one of
-// them hides.
-func (p *sampleReader) statesOf(t *labelTexts, column func(i int) string) []string {
+// them hides. column names that of a text, and many tells of the one that has the most.
+func (p *sampleReader) statesOf(t *labelTexts, column func(i int) string, many string) []string {
 	states := numeric.InOrder(t.texts)
 	if slices.Equal(states, []string{hiddenNumber, "0", "1"}) && (p.o.Spins || p.manifest.HiddenLabels) {
 		hidden, of := hiddenNumber, func(text string) int { return t.count[t.number[text]] }
@@ -324,7 +332,9 @@ func (p *sampleReader) statesOf(t *labelTexts, column func(i int) string) []stri
 	}) {
 		return named
 	}
-	t.noteDoubts(p.warn)
+	t.noteDoubts(p.warn, map[bool]string{true: hiddenNumber}[len(states) > 2])
+	const few, rarely = 5, 20 // of different values, and of the most frequent for one of the least
+	isText := func(s string) bool { _, err := strconv.ParseUint(s, 10, 64); return err != nil }
 	const leave = "leave it out by {columns!--columns} ignore=NAME, or if it counts rows use {sample-weights=NAME}"
 	switch n := len(states); {
 	case n == 1 && (states[0] == "0" || states[0] == "1"):
@@ -336,10 +346,12 @@ func (p *sampleReader) statesOf(t *labelTexts, column func(i int) string) []stri
 		p.Keep(t.at(2, "leave cells of no value empty, learn by {model!--model potts}, or "+leave, "spins have two "+
 			"states, and this is the third value of %s: %s", column(2), option.FirstFew(states)))
 	case t.tooMany():
-		p.Keep(t.at(0, leave, "%s has %d different values, such as %q, and states are wanted", column(len(t.texts)-1), n,
-			option.Short(states[0])))
+		p.Keep(t.at(0, leave, "%s, such as %q, and states are wanted", many, option.Short(states[0])))
 	case n > manyStates:
-		p.warn("%s has %d different values, each a state; if it is none, as a day, "+leave, column(len(t.texts)-1), n)
+		p.warn("%s, each a state; if it is none, as a day, "+leave, many)
+	case n > few && !slices.ContainsFunc(states, isText) && rarely*slices.Min(t.count) < slices.Max(t.count):
+		p.warn("%s, numbers that are states without an order, some of them rare: what counts or measures is learned better "+
+			"in a few classes, such as 0, 1 and more", many)
 	}
 	return states
 }

@@ -104,6 +104,25 @@ func TestSamplesMistakes(t *testing.T) {
 	days := "day,b\n" + strings.Repeat(strings.Join(strings.Split("abcdefghijklmnopqrstu", ""), ",0\n")+",1\n", 2)
 	set := mustOpen(t, writeText(t, "s.csv", days), Options{Untied: true})
 	oracle.Contains(t, set.Warnings[0], `column "day" has 21 different values, each a state`)
+	// Of columns that share values it is the one that has the most, and counts are no classes.
+	long := "site,sample,x\n"
+	for i := range 60 {
+		long += fmt.Sprintf("%d,%d,%d\n", i%2, i/2, i%3)
+	}
+	set = mustOpen(t, writeText(t, "s.csv", long), Options{Untied: true})
+	oracle.Contains(t, set.Warnings[0], `column "sample" has 30 different values, each a state`)
+	counts := "a,b\n" + strings.Repeat("0,1\n1,0\n2,1\n", 20) + "3,5\n4,6\n"
+	notes := fmt.Sprint(mustOpen(t, writeText(t, "s.csv", counts), Options{Untied: true}).Warnings)
+	oracle.Contains(t, notes, `column "a" has 5 different values, numbers that are states without an order, some of them `)
+	counts = "a,b\n" + strings.Repeat("0,1\n1,2\n2,3\n3,4\n4,5\n5,0\n", 9) // of a scale, or dice
+	wide := mustOpen(t, writeText(t, "s.csv", counts), Options{Untied: true}).Warnings
+	oracle.Equal(t, len(wide), 1, "notes of frequent numbers, but for that of all pairs: %q", wide)
+	for _, mark := range []string{"-1", "Don't know"} {
+		set = mustOpen(t, writeText(t, "s.csv", "a,b\n0,1\n1,2\n2,1\n"+mark+",1\n"), Options{Untied: true})
+		oracle.Contains(t, set.Warnings[0], fmt.Sprintf("the label %q is a state like any other", mark))
+	}
+	set = mustOpen(t, writeText(t, "s.csv", strings.Repeat("0,1"+strings.Repeat(",0,1", 10)+"\n", 3)), ising)
+	oracle.Contains(t, set.Warnings[0], "there are 22 columns and 3 rows: rows are samples; where columns are, turn ")
 	_, err := Open(t.Context(), []string{writeText(t, "s.csv", "a,b\n0,1\n1,0\n"),
 		writeText(t, "edges.csv", "k,from_id,to_id\n7,a,z\n")}, ising)
 	oracle.WantError(t, err, `edges.csv:2:to_id: there is no node "z" in `)

@@ -74,7 +74,7 @@ type ImageSource struct {
 	Path          string // the picture itself
 	Width, Height int    // pixels
 
-	turned bool // a viewer turns what is stored
+	turned, clear bool // a viewer turns what is stored, or sees through some of it
 }
 
 func (s *ImageSource) pixels() float64 { return float64(s.Width) * float64(s.Height) }
@@ -97,15 +97,14 @@ func (c *graphCache) get(n int, edges []int32) (*graph.Graph, error) {
 	for e := range u {
 		u[e], v[e] = edges[2*e], edges[2*e+1]
 	}
-	g, err := graph.FromEdges(n, u, v)
-	if err != nil {
-		return nil, err
-	}
 	if c.byHash == nil {
 		c.byHash = map[string]*graph.Graph{}
 	}
-	c.byHash[hash] = g
-	return g, nil
+	g, err := graph.FromEdges(n, u, v)
+	if err == nil {
+		c.byHash[hash] = g
+	}
+	return g, err
 }
 
 // hashOf is the SHA-256 of integers.

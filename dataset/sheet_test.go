@@ -248,7 +248,8 @@ func TestSheetsOfPrograms(t *testing.T) {
 	}
 	_, err = open("id,label\na,u\nb,v\nc,v\n", ",a,b,c\na,0,1,0\nb,1,0,1\nc,0,1,0\n")
 	oracle.WantError(t, err, "edges.csv:1: its columns are nodes: it is a matrix of edges, where pairs are wanted; write ")
-	for _, matrix := range []string{",a,b,c\na,0,.5,0\nb,.5,0,1\nc,0,1,0\n", "0,1,0,1\n1,0,1,0\n0,1,0,1\n1,0,1,0\n",
+	for _, matrix := range []string{",a,b,c\na,0,.5,0\nb,.5,0,1\nc,0,1,0\n", "0,1,0,1\n0,0,1,0\n0,0,0,1\n1,0,1,0\n",
+		"a,b,c,d\n0,.5,0,1\n0,0,1,0\n0,0,0,1\n1,0,1,0\n", "0,1,0,1\n1,0,1,0\n0,1,0,1\n1,0,1,0\n",
 		"a,b,c,d\n0,1,0,1\n1,0,1,0\n0,1,0,1\n1,0,1,0\n", "a,0,1,0,1\nb,1,0,1,0\nc,0,1,0,1\nd,1,0,1,0\n"} {
 		_, err = open("id,label\na,u\nb,v\nc,v\nd,v\n", matrix)
 		oracle.WantError(t, err, "it is a matrix of edges", " write pairs, by python3 -c ", "edges.csv")
@@ -305,12 +306,16 @@ func TestColumnKinds(t *testing.T) {
 		_, _, err := decide(append(numbers, cell)...)
 		oracle.WantError(t, err, want)
 	}
-	if p := (&column{Name: "c", Mean: math.Inf(1)}).sound(); p {
-		t.Error("a mean that is not finite passes")
+	oracle.Equal(t, (&column{Name: "c", Mean: math.Inf(1)}).sound(), false, "a mean that is not finite is sound")
+	oracle.Equal(t, (&column{Name: "c", Values: []string{"a", "a"}}).sound(), false, "a value twice is sound")
+	var days []string
+	for i := range 40 {
+		days = append(days, fmt.Sprintf("2020-01-%02d", 1+i%30))
 	}
-	if p := (&column{Name: "c", Values: []string{"a", "a"}}).sound(); p {
-		t.Error("a value twice passes")
-	}
+	_, note, _ := decide(days...)
+	oracle.Contains(t, note, `column "c" has 30 different texts in 40 cells, as days have, each a category that few`)
+	_, note, _ = decide(slices.Repeat(days[:30], 2)...)
+	oracle.Equal(t, note, "", "notes of texts that stand in two rows each")
 }
 
 // FuzzTables: tables with and without a header are an instance, whose recipe can be read again, or a problem.

@@ -105,9 +105,7 @@ func TestSuperpixels(t *testing.T) {
 					want = y
 				}
 			}
-			if got := in.Samples()[0][k]; got != want {
-				t.Errorf("label of region %d is %d, want %d of %v", k, got, want, counts)
-			}
+			oracle.Equal(t, in.Samples()[0][k], want, "label of region %d of %v", k, counts)
 			alike += counts[want]
 		}
 		touching := map[[2]int32]int{} // sides

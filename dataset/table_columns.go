@@ -72,10 +72,7 @@ func (c *column) features() []string {
 	if c.Indices > 0 {
 		names = crf.NumberedStates(c.Indices)
 	} else if c.Values != nil {
-		names = nil
-		for _, v := range c.Values {
-			names = append(names, c.Name+"="+v)
-		}
+		names = numeric.Map(c.Values, func(v string) string { return c.Name + "=" + v })
 	}
 	return append(names, c.more()...)
 }
@@ -205,6 +202,9 @@ func (c *columnSurvey) decide(text bool, note func(format string, arguments ...a
 		if all := strings.Join(c.texts, "\n"); !text && different > fewCells && measured.ReplaceAllString(all, "") == "" {
 			note("column %q has numbers with letters behind, as %q, each a category; write numbers alone if they measure", name,
 				option.Short(c.texts[0]))
+		} else if different > manyStates && 2*different > c.total {
+			note("column %q has %d different texts in %d cells, as days have, each a category that few rows tell of; write "+
+				"numbers if they measure, or leave it out by {columns=ignore=%s}", name, different, c.total, c.name)
 		}
 	}
 	if col.Missing = c.missing > 0; col.Missing {

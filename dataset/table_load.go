@@ -225,7 +225,7 @@ func (l *tableLoader) wants(t *formats.Table, names []string, as string) {
 // compareColumns checks that a table has the columns of the model; the others are not looked at.
 func (l *tableLoader) compareColumns(t *formats.Table, columns []column) {
 	var more []string
-	l.wants(t, textsOf(columns, func(c column) string { return c.Name }), "the model was trained with")
+	l.wants(t, numeric.Map(columns, func(c column) string { return c.Name }), "the model was trained with")
 	for _, name := range l.features(t) {
 		if !slices.ContainsFunc(columns, func(c column) bool { return strings.EqualFold(c.Name, name) }) {
 			more = append(more, fmt.Sprintf("%q", option.Short(name)))

@@ -142,7 +142,8 @@ func (l *tableLoader) rolesOfEdges(t *formats.Table, isNode func(name string) bo
 		}
 	}
 	t.Roles[formats.RoleSource], t.Roles[formats.RoleTarget] = ends[0], ends[1]
-	if n := len(t.Header); guessed && n > 3 && n == len(t.Rows)+1 && isNode(t.Header[1]) && isNode(t.Header[n-1]) {
+	if n, rows := len(t.Header), len(t.Rows); guessed && n > 3 && isNode(t.Header[1]) && isNode(t.Header[n-1]) &&
+		(n == rows+1 || n == rows && isNode(t.Header[0])) {
 		l.fail(option.At(t.File, 1, "", formats.Look(t.File).Advise("a matrix of edges"), "its columns are nodes: it is a "+
 			"matrix of edges, where pairs are wanted"))
 		return

@@ -27,9 +27,7 @@ func (l *tableLoader) readNodes(g *tableGraph) {
 	l.labels.named = numeric.SetOf(l.namesOfStates())
 	delete(l.labels.named, "")
 	g.byName = map[string]int32{}
-	for _, cells := range t.Rows {
-		g.names = append(g.names, strings.Clone(cells[t.Roles[formats.RoleID]]))
-	}
+	g.names = numeric.Map(t.Rows, func(cells []string) string { return strings.Clone(cells[t.Roles[formats.RoleID]]) })
 	g.row = rowsInOrder(g.names)
 	g.names = formats.Take(g.names, g.row)
 	t.Pick(g.row)
@@ -66,11 +64,11 @@ func (l *tableLoader) checkName(g *tableGraph, name string, line int) {
 
 // rowsInOrder returns the rows of a table of nodes in the order of their names; nil where they stand in order.
 func rowsInOrder(names []string) []int32 {
-	if slices.IsSortedFunc(names, naturalCompare) {
+	if slices.IsSortedFunc(names, numeric.NaturalOrder) {
 		return nil
 	}
 	row := numbersTo(len(names))
-	slices.SortStableFunc(row, func(a, b int32) int { return naturalCompare(names[a], names[b]) })
+	slices.SortStableFunc(row, func(a, b int32) int { return numeric.NaturalOrder(names[a], names[b]) })
 	return row
 }
 
@@ -180,10 +178,10 @@ func (g *tableGraph) end(line int, cells []string, role string) (node int32, kno
 	}
 	remedy := "give the node a row there, or leave this row out; {columns=id=NAME} says which column identifies nodes, " +
 		"and source=NAME,target=NAME which are the ends"
-	bare := func(name string) string { return strings.TrimLeft(wholeNumber(name), "0") }
+	bare := func(name string) string { return strings.ToLower(strings.TrimLeft(wholeNumber(name), "0")) }
 	if i := slices.IndexFunc(g.names, func(other string) bool { return bare(other) == bare(name) }); i >= 0 {
-		remedy = fmt.Sprintf("%q is one: write identifiers that are numbers as whole numbers with the same leading "+
-			"zeros in both tables", g.names[i])
+		remedy = fmt.Sprintf("%q is one: write identifiers alike in both tables, those that are numbers as whole numbers "+
+			"with the same leading zeros", option.Short(g.names[i]))
 	}
 	t.Add(line, place, remedy, "there is no node %q in %s", option.Short(name), g.nodes.File)
 	return 0, false

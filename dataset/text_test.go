@@ -8,6 +8,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/formats"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
@@ -15,7 +16,7 @@ func TestNaturalOrder(t *testing.T) {
 	want := []string{"", "1.npz", "02.npz", "2.npz", "10.npz", "a", "a1b2", "a1b10", "a2"}
 	got := slices.Clone(want)
 	slices.Reverse(got)
-	slices.SortFunc(got, naturalCompare)
+	slices.SortFunc(got, numeric.NaturalOrder)
 	oracle.Equal(t, got, want, "order")
 }
 

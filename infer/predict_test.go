@@ -168,9 +168,7 @@ func TestLabelsOfTies(t *testing.T) {
 	copy(model.Weights, []float64{0, 1, 1})
 	in := must(crf.NewInstance(&model.Schema, crf.InstanceSpec{Graph: must(gen.Chain(1)),
 		NodeFeat: []crf.Features{crf.Constant(1, 1)}, EdgeFeat: []crf.Features{{}}}))
-	if b := must((&Predictor{Model: model}).Predict(t.Context(), in, nil)); b.Labels[0] != 1 {
-		t.Errorf("label %d of belief %v", b.Labels[0], b.Node)
-	}
+	oracle.Equal(t, must((&Predictor{Model: model}).Predict(t.Context(), in, nil)).Labels[0], 1, "label")
 }
 
 func TestPredictErrors(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/job"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 )
 
@@ -88,9 +89,7 @@ func (a *app) check(f *checkFlags, args []string) error {
 				list = append(list, err)
 			}
 		}
-		for _, err := range list {
-			problems = append(problems, notTraining(err))
-		}
+		problems = append(problems, numeric.Map(list, notTraining)...)
 	}
 	return a.reportProblems(f, problems, notes)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/blockbp/blockbp/internal/job"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 )
 
@@ -74,10 +75,7 @@ func setOption(flag *pflag.Flag, value any) (err error) {
 	if !isList {
 		items = []any{value}
 	}
-	var texts []string
-	for _, item := range items {
-		texts = append(texts, fmt.Sprint(item))
-	}
+	texts := numeric.Map(items, func(item any) string { return fmt.Sprint(item) })
 	text := strings.Join(texts, ", ")
 	if list, wantsList := flag.Value.(pflag.SliceValue); wantsList && isList {
 		err = list.Replace(texts)

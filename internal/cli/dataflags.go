@@ -11,6 +11,7 @@ import (
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/option"
+	"github.com/blockbp/blockbp/internal/printable"
 )
 
 // dataFlags say how data are read.
@@ -110,8 +111,8 @@ func notTraining(err error) error {
 	if !errors.As(err, &at) || at.Option != "" || at.File == "" || !job.IsRunFolder(at.File) {
 		return err
 	}
-	return dataf("%s: this is the folder of a training, where data are wanted; blockbp train %[1]s --resume goes on "+
-		"with it, -m %[1]s uses its model, and blockbp info %[1]s shows it", at.File)
+	return dataf("%s: this is the folder of a training, where data are wanted; %s goes on with it, -m %[3]s uses its "+
+		"model, and blockbp info %[3]s shows it", at.File, job.Resumes(at.File), printable.Word(at.File))
 }
 
 // given are instances that a model is to be used on.

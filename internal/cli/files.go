@@ -16,6 +16,7 @@ import (
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/job"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/runfolder"
 )
@@ -144,9 +145,7 @@ type files struct {
 func (a *app) openFiles(cmd *cobra.Command, args []string) error {
 	f := &files{force: cmd.Flags().Changed(forceOption) && cmd.Flags().Lookup(forceOption).Value.String() == "true"}
 	if wanted, ok := cmd.Annotations[readsAnnotation]; ok {
-		for _, path := range args {
-			f.inputs = append(f.inputs, input{path: path, wanted: wanted})
-		}
+		f.inputs = numeric.Map(args, func(path string) input { return input{path: path, wanted: wanted} })
 	}
 	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 		wanted, ok := flag.Annotations[readsAnnotation]
@@ -181,9 +180,8 @@ func exists(path string) bool {
 // readsAlso takes note of files that were found while reading. What was promised of
 // outputs is looked at again: only now it is known what else is read.
 func (a *app) readsAlso(sources []dataset.Source) error {
-	for _, s := range sources {
-		a.files.found = append(a.files.found, s.Path)
-	}
+	found := numeric.Map(sources, func(s dataset.Source) string { return s.Path })
+	a.files.found = append(a.files.found, found...)
 	a.files.known = nil
 	return a.files.check()
 }
@@ -354,10 +352,7 @@ func (f *files) identities() []identity {
 	if f.known != nil {
 		return f.known
 	}
-	inputs := slices.Clone(f.inputs)
-	for _, file := range f.found {
-		inputs = append(inputs, input{path: file})
-	}
+	inputs := slices.Concat(f.inputs, numeric.Map(f.found, func(file string) input { return input{path: file} }))
 	for _, in := range inputs {
 		for _, file := range in.files() {
 			if info, err := os.Stat(file); err == nil && !info.IsDir() {

@@ -166,9 +166,7 @@ func TestForce(t *testing.T) {
 		}
 		out := writeFile(t, fresh(file), "mine")
 		run(t, command(out, "")...).wantFailure(t, 2, out, "there already", "--force")
-		if got := readFile(t, out); got != "mine" {
-			t.Errorf("%s: the file became %q without --force", name, got)
-		}
+		oracle.Equal(t, readFile(t, out), "mine", "%s: the file without --force", name)
 		mustRun(t, command(out, "--force")...)
 		if got := readFile(t, out); got == "mine" || got == "" {
 			t.Errorf("%s --force: the file holds %q", name, got)
@@ -239,9 +237,7 @@ func TestAnew(t *testing.T) {
 	oracle.Equal(t, readFile(t, dir, "model.safetensors"), readFile(t, again, "model.safetensors"),
 		"the model of the run that started anew, and of one in a new folder")
 	oracle.Equal(t, namesIn(dir), namesIn(again), "the folder holds")
-	if got, want := len(metricsOf(t, dir)), len(metricsOf(t, again)); got != want {
-		t.Errorf("the metrics have %d lines, want %d", got, want)
-	}
+	oracle.Equal(t, len(metricsOf(t, dir)), len(metricsOf(t, again)), "lines of metrics")
 
 	// Nothing else is ever removed.
 	others := []string{"notes.txt", "plots/notes.txt", "data/0.npz"}

@@ -136,9 +136,7 @@ func TestImages(t *testing.T) {
 			t.Fatalf("%s.png is a %T of %v", id, picture, picture.Bounds())
 		}
 		for s, y := range labels {
-			if got := indexed.ColorIndexAt(s%imageCols, s/imageCols); int32(got) != y {
-				t.Fatalf("%s.png: pixel %d has index %d, its label is %d", id, s, got, y)
-			}
+			oracle.MustEqual(t, int32(indexed.ColorIndexAt(s%imageCols, s/imageCols)), y, "%s.png: pixel %d", id, s)
 			if set.Instances[i].Samples()[0][s] == y {
 				right++
 			}
@@ -212,9 +210,7 @@ func TestPicturesAndMasks(t *testing.T) {
 	}
 	mustRun(t, "predict", folder, "--list", "other.txt", "-m", model, "-o", out)
 	picture := oracle.Must(png.Decode(strings.NewReader(readFile(t, out, "b.png"))))(t)
-	if got := picture.(*image.Paletted).Palette[:2]; fmt.Sprint(got) != "[{0 0 0 255} {255 255 255 255}]" {
-		t.Errorf("colours are %v", got)
-	}
+	oracle.Equal(t, fmt.Sprint(picture.(*image.Paletted).Palette[:2]), "[{0 0 0 255} {255 255 255 255}]", "colours")
 	mustRun(t, "train", model, "--resume", "--max-passes", "2000")
 }
 

@@ -46,6 +46,7 @@ var elsewhere = map[string]string{
 	"min-freq": "attributes are counted by --min-count N", "minfreq": "attributes are counted by --min-count N",
 	"lr": fixedStep, "learning-rate": fixedStep, "optimizer": fixedStep,
 	"epochs": mostPasses, "n-epochs": mostPasses, "num-epochs": mostPasses, "iterations": mostPasses,
+	"label": ofColumns, "target": ofColumns, "labels-column": ofColumns, "label-column": ofColumns,
 	"device": noDevice, "gpu": noDevice, "cuda": noDevice,
 	"sweeps":     "sweeps end where messages have settled: leave it out; --max-sweeps N bounds them",
 	"batch-size": "each step uses all data: leave it out; --memory bounds what that takes, and --spill has files for it",
@@ -57,6 +58,7 @@ var elsewhere = map[string]string{
 }
 
 const (
+	ofColumns  = "--columns label=NAME says which column of a table has the labels"
 	noCopy     = "the model is RUN/model.safetensors: copy it, or give -m RUN where it is used"
 	fixedStep  = "steps find their lengths: leave it out; --step fixed:A sets one"
 	mostPasses = "passes end by a proof: leave it out; --max-passes N bounds them"

@@ -345,6 +345,10 @@ func TestStatistics(t *testing.T) {
 	means(t, samples, path, math.NaN(), 300)
 	run(t, "train", "--statistics", path, "--model", "potts", "-q", "--force", "--init", out, "-o", out+"less").
 		wantFailure(t, 3, "there are means of 3 edges, and the model has weights of 4")
+	mustRun(t, "train", "--statistics", path, "--model", "potts", "-q", "--force", "-o", out)
+	means(t, samples, path, 0, 300)
+	mustRun(t, "train", "--statistics", path, "--model", "potts", "-q", "--init", out, "--force", "-o", out+"less").
+		says(t, "the initial model has weights of 3 of 4 edges: means of others are left out")
 }
 
 // TestWeightsOfStatistics: the gradient of the objective that the how-to gives is zero where statistics of different

@@ -13,6 +13,7 @@ import (
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/job"
+	"github.com/blockbp/blockbp/internal/numeric"
 )
 
 // folder says where the training is to leave its files and what data it is to learn
@@ -110,9 +111,7 @@ func (f *trainFlags) record(folder *job.Folder, data []string, task *job.Task) (
 		return text
 	}
 	config := &folder.Config
-	for _, path := range data {
-		config.Data = append(config.Data, absolute(path))
-	}
+	config.Data = numeric.Map(data, absolute)
 	if config.Folder, err = os.Getwd(); err != nil {
 		return err
 	}

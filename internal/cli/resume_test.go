@@ -16,6 +16,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/internal/simd"
 	"github.com/blockbp/blockbp/internal/synthetic"
 )
 
@@ -120,7 +121,7 @@ func TestResume(t *testing.T) {
 		}
 		calls := counted.calls.Load()
 		for _, at := range slices.Compact(slices.Sorted(slices.Values([]int64{7, calls / 2, calls - 1}))) {
-			dir := filepath.Join(folder, fmt.Sprint(at))
+			dir := filepath.Join(folder, fmt.Sprintf("it's {%d}", at))
 			o := runContext(tripAfter(t.Context(), at), slices.Concat([]string{"train", data, "-o", dir, "-q", noReport}, c.options)...)
 			form := forms[tried%len(forms)]
 			tried++
@@ -129,7 +130,7 @@ func TestResume(t *testing.T) {
 				t.Errorf("%s: exit code %d, want 130: %s", what, o.code, o.stderr)
 				continue
 			}
-			o.wantFailure(t, 130, "interrupted", "blockbp train "+dir+" --resume")
+			o.wantFailure(t, 130, "interrupted", fmt.Sprintf(`blockbp train '%s/it'\''s {%d}' --resume`, folder, at))
 			mustRun(t, slices.Concat([]string{"train", "-q", noReport}, resumeForms[form](data, dir))...)
 			wantSameRun(t, what, dir, never)
 		}
@@ -144,9 +145,7 @@ func TestInterruptedAtOnce(t *testing.T) {
 	o.wantFailure(t, 130, "interrupted", "--resume")
 	object := o.object(t, "objective", "grad_norm", "first_grad_norm")
 	for _, key := range []string{"objective", "grad_norm", "first_grad_norm"} {
-		if object[key] != nil {
-			t.Errorf("%s is %v before anything was computed, want null", key, object[key])
-		}
+		oracle.Equal(t, object[key], nil, "%s before anything was computed", key)
 	}
 }
 
@@ -368,6 +367,19 @@ func limited(t *testing.T, data, dir string, limit string) {
 	t.Helper()
 	mustRun(t, "train", data, "-o", dir, "--blocks", "9", "--order", "random", "--step", "adagrad:0.05", "--max-iter",
 		limit, "-q", noReport)
+}
+
+// TestResumeOnOtherKernels: processors whose kernels round differently are told of, and no others.
+func TestResumeOnOtherKernels(t *testing.T) {
+	data, dir := gridData(t), filepath.Join(t.TempDir(), "run")
+	restore := oracle.Must(simd.Use("plain"))(t)
+	limited(t, data, dir, "5")
+	o := mustRun(t, "train", dir, "--resume", "--max-iter", "6", "-q")
+	restore()
+	oracle.Equal(t, strings.Contains(o.stderr, "kernels"), false, "told of the same kernels: %q", o.stderr)
+	o = mustRun(t, "train", dir, "--resume", "--max-iter", "7", "-q")
+	want := fmt.Sprintf("with the vector kernels \"plain\" and goes on with %q", simd.Name())
+	oracle.Equal(t, strings.Contains(o.stderr, want), simd.Name() != "plain", "notes of other kernels: %q", o.stderr)
 }
 
 // TestResumeLostMetrics: what is missing of the metrics takes nothing away from the run.

@@ -90,12 +90,8 @@ func TestTables(t *testing.T) {
 		t.Errorf("eval --split test: %+v, train said %v", other[0], r.Eval)
 	}
 	// Without a split, on all that is labelled and not held.
-	if rest := evaluate(t, data, "-m", dir, "--observed", "train", "--threads", "1"); rest[0].Nodes != 20 {
-		t.Errorf("eval --observed train compares %d nodes, want the 20 of val and test", rest[0].Nodes)
-	}
-	if all := evaluate(t, data, "-m", dir, "--threads", "1"); all[0].Nodes != 30 {
-		t.Errorf("eval compares %d nodes, want all 30 with labels", all[0].Nodes)
-	}
+	oracle.Equal(t, evaluate(t, data, "-m", dir, "--observed", "train", "--threads", "1")[0].Nodes, 20, "others")
+	oracle.Equal(t, evaluate(t, data, "-m", dir, "--threads", "1")[0].Nodes, 30, "all nodes with labels")
 
 	// Held labels stay as they are.
 	out := filepath.Join(folder, "predicted")

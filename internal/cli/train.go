@@ -462,7 +462,7 @@ func (a *app) printTraining(f *trainFlags, result *job.Result) error {
 
 // outcome is the error that a training ends the command with, if it does.
 func (f *trainFlags) outcome(result *job.Result) error {
-	n, further := result.Summary, "go on with blockbp train "+result.Summary.Run+" --resume"
+	n, further := result.Summary, "go on with "+string(job.Resumes(result.Summary.Run))
 	if !f.checkpoint {
 		further = "--checkpoint=false keeps nothing to go on from"
 	}
@@ -477,7 +477,7 @@ func (f *trainFlags) outcome(result *job.Result) error {
 		return &exitError{exitNotConverged, fmt.Errorf("not converged: %s", n.Reason)}
 	case result.Untrained:
 		return &exitError{exitNumerical, fmt.Errorf("nothing was learned: %s has the weights of the start, which are 0; "+
-			"raise the limit (%s){!: blockbp train %s --resume}", n.Model, n.Reason, n.Run)}
+			"raise the limit (%s): %s", n.Model, n.Reason, job.Resumes(n.Run))}
 	}
 	return nil
 }

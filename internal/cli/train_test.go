@@ -24,9 +24,7 @@ func TestDryRun(t *testing.T) {
 	o := mustRun(t, args...)
 	o.prints(t, "nodes", "72", "edges", "120", "weights", "24", "memory")
 	mustRun(t, append(args, "--json")...).object(t)
-	if names := namesIn(folder); len(names) != 0 {
-		t.Errorf("train --dry-run wrote %q", names)
-	}
+	oracle.Equal(t, len(namesIn(folder)), 0, "files that train --dry-run wrote")
 }
 
 // TestRequireConvergence: the model is written, the exit code tells.
@@ -229,9 +227,7 @@ func TestTruncated(t *testing.T) {
 	}{{nil, true}, {[]string{"--max-sweeps", "200"}, false}, {[]string{"--counting", "trw"}, false}} {
 		out := filepath.Join(t.TempDir(), "out")
 		mustRun(t, append([]string{"predict", gridData(t), "-m", run, "-o", out, "-q"}, c.options...)...)
-		if text := readFile(t, out, "predict.json"); strings.Contains(text, `"sweeps": 3,`) != c.sweeps {
-			t.Errorf("options %v, want 3 sweeps %v: %s", c.options, c.sweeps, text)
-		}
+		oracle.Equal(t, strings.Contains(readFile(t, out, "predict.json"), `"sweeps": 3,`), c.sweeps, "3 sweeps: %v", c)
 	}
 }
 

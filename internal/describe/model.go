@@ -91,17 +91,13 @@ func (d *Model) Tables() []report.Table {
 	rows := [][]string{{"model", d.Path}, {"weights", strconv.Itoa(d.Weights)}}
 	rows = append(rows, typeRows(d.NodeTypes, d.EdgeTypes, true)...)
 	for _, n := range d.NodeTypes {
-		var names []string
-		for _, x := range n.Forbidden {
-			names = append(names, n.States[x])
-		}
+		names := numeric.Map(n.Forbidden, func(x int) string { return n.States[x] })
 		rows = append(rows, []string{"forbidden states of " + n.Name, strings.Join(names, ", ")})
 	}
 	for _, e := range d.EdgeTypes {
-		var pairs []string
-		for _, x := range e.Forbidden {
-			pairs = append(pairs, d.NodeTypes[e.U].States[x[0]]+" – "+d.NodeTypes[e.V].States[x[1]])
-		}
+		pairs := numeric.Map(e.Forbidden, func(x [2]int) string {
+			return d.NodeTypes[e.U].States[x[0]] + " – " + d.NodeTypes[e.V].States[x[1]]
+		})
 		rows = append(rows, []string{"forbidden pairs of " + e.Name, shortened(strings.Join(pairs, ", "))})
 	}
 	rows = append(rows,
@@ -116,10 +112,8 @@ func (d *Model) Tables() []report.Table {
 	tables := []report.Table{table(rows...)}
 	what, listed := "largest weights", d.Largest
 	if len(d.Couplings) > 0 { // weights depend on the gauge
-		what, listed = "largest couplings", nil
-		for _, c := range d.Couplings {
-			listed = append(listed, c.Weight)
-		}
+		what = "largest couplings"
+		listed = numeric.Map(d.Couplings, func(c job.CouplingRow) job.Weight { return c.Weight })
 	}
 	if len(d.Pairs) > 0 {
 		pairs := report.Table{Headers: []string{"strongest pairs", "score"}}

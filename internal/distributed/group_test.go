@@ -324,8 +324,6 @@ func TestSubtreesAreFew(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ from, to, parts int }{{0, 64, 64}, {32, 64, 64}, {32, 50, 50}, {48, 50, 50}, {0, 1, 1}, {0, 5, 5}} {
-		if nodes := appendSubtrees(nil, c.from, c.to, c.parts); len(nodes) != 1 {
-			t.Errorf("subtrees of [%d, %d) of %d are %v, want one", c.from, c.to, c.parts, nodes)
-		}
+		oracle.Equal(t, len(appendSubtrees(nil, c.from, c.to, c.parts)), 1, "subtrees of %+v", c)
 	}
 }

@@ -9,9 +9,7 @@ import (
 // backward passes separator marginals from the roots to the leaves and fills the answer's marginals.
 func (r *run) backward(answer *Answer) error {
 	if !r.dry {
-		for _, card := range r.plan.network.Card {
-			answer.Marginals = append(answer.Marginals, make([]float64, card))
-		}
+		answer.Marginals = numeric.Map(r.plan.network.Card, func(card int) []float64 { return make([]float64, card) })
 	}
 	for i := len(r.plan.buckets) - 1; i >= 0; i-- {
 		b := &r.plan.buckets[i]

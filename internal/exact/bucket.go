@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -64,10 +65,7 @@ func buildBuckets(n *mrf.Network, e *elimination) []bucket {
 		}
 	}
 	for f := range n.Factors {
-		var scope []int32
-		for _, v := range n.Factors[f].Scope {
-			scope = append(scope, position[v])
-		}
+		scope := numeric.Map(n.Factors[f].Scope, func(v int) int32 { return position[v] })
 		if slices.Sort(scope); len(scope) > 0 {
 			b := &buckets[scope[0]]
 			b.groups = append(b.groups, group{scope, len(n.Factors[f].LogTable), []int{f}})

@@ -27,7 +27,8 @@ func KindOf(paths []string, wanted string, samples bool) (kind string, list []er
 		case wanted != "":
 			kind = wanted
 		case kind != "" && found[0] != kind:
-			err = option.At(path, 0, "", "give data of one kind", "it is %s data, the paths before it are %s", found[0], kind)
+			err = option.At(path, 0, "", "give data of one kind; tables are called .csv or .tsv",
+				"it is %s data, the paths before it are %s", found[0], kind)
 		default:
 			kind = found[0]
 		}

@@ -46,10 +46,11 @@ var formats = []Format{
 	{"a file of arrays as PyTorch Geometric names them", "", "edge_index", nil},
 	{"a graph with masks", "", "train_masks", nil},
 	{"a graph of sparse matrices", "", "adj_indptr", nil},
-	{"a sparse matrix", "", "indptr", nil},
+	{"a sparse matrix", "", "indptr .mtx", nil},
 	{"a network", KindNetwork, ".uai .bif theta", begins(`(?m)^(MARKOV|BAYES)( |$)|^network( |$)[^{]*\{`)},
 	{"a file of arrays of other names", "", "", (*Peek).isOtherArrays},
 	{"a file of arrays", kindNPZ, ".npz", nil},
+	{"an empty file", "", "", func(p *Peek) bool { return p.empty }},
 	{"a list of files", "", ".list", (*Peek).isList},
 	{"a compressed file", "", ".gz .bz2 .xz .zst .zip", nil},
 	{"a model", "", ".safetensors", nil},
@@ -72,7 +73,7 @@ var formats = []Format{
 	{"a file of JSON lines", "", ".jsonl", begins(`^\{.*\n\{`)},
 	{"a JSON file", "", ".json", nil},
 	{"an array without a name", "", ".npy", nil},
-	{"a file of another program", "", ".parquet .pq .xls .xlsx .ods .mtx .mat .pt .pth .pkl .rds .sqlite .db .arff .dot " +
+	{"a file of another program", "", ".parquet .pq .xls .xlsx .ods .mat .pt .pth .pkl .rds .sqlite .db .arff .dot " +
 		".h5 .hdf5 .swm .dta .sav .feather .spacy .ped .vcf", nil},
 	{"a map", "", ".geojson .shp .gpkg", nil},
 	{"a table of nodes as of Cora", "", ".content", nil},
@@ -143,6 +144,7 @@ type Peek struct {
 	fields                [][]string
 	text                  *Text    // the start, as text; empty: it is none
 	arrays                []string // names of those in an archive
+	empty                 bool     // no lines, and its name tells nothing
 }
 
 // enoughToTell are so many bytes that several lines are among them.
@@ -158,9 +160,7 @@ func Look(path string) *Peek {
 	}
 	defer file.Close()
 	if archive, err := zip.NewReader(file, size); err == nil && p.extension == ".npz" {
-		for _, entry := range archive.File {
-			p.arrays = append(p.arrays, strings.TrimSuffix(entry.Name, ".npy"))
-		}
+		p.arrays = numeric.Map(archive.File, func(f *zip.File) string { return strings.TrimSuffix(f.Name, ".npy") })
 	}
 	start := make([]byte, enoughToTell)
 	n, _ := io.ReadFull(file, start)
@@ -178,6 +178,7 @@ func Look(path string) *Peek {
 			p.lines, p.fields = append(p.lines, line), append(p.fields, strings.Fields(line))
 		}
 	}
+	p.empty = p.extension == ".txt" && n < enoughToTell && len(p.lines) == 0
 	return p
 }
 
@@ -277,9 +278,7 @@ func (p *Peek) predicted() bool {
 }
 
 // isList knows a list by the files that it names.
-func (p *Peek) isList() bool {
-	return p.extension == ".txt" && (len(p.lines) == 0 || strings.Contains(p.start, ".npz"))
-}
+func (p *Peek) isList() bool { return p.extension == ".txt" && strings.Contains(p.start, ".npz") }
 
 // isOtherArrays knows an archive without any array that tells of a network, or of samples.
 func (p *Peek) isOtherArrays() bool {

@@ -112,18 +112,25 @@ func (t *Table) PutBack() {
 	}
 }
 
-// isMatrix reports a row and a column of 0 and 1 for each node, the same both ways round, with names above or before.
+// isMatrix reports a row and a column for each node: of 0 and 1, the same both ways round, with names above or before,
+// or of any numbers without names, with 0 for each node itself.
 func (t *Table) isMatrix() bool {
 	rows, n := slices.Concat([][]string{t.Header}, t.Rows), len(t.Header)
 	above, before := max(0, len(rows)-n), max(0, n-len(rows))
+	if n < 4 || max(above, before) > 1 || t.UsualEnds() != NoEnds {
+		return false
+	}
+	alike, zeros := true, above+before == 0
 	for i, row := range rows[above:] {
 		for j, cell := range row[before:] {
-			if !slices.Contains([]string{"0", "1", "0.0", "1.0"}, cell) || cell != rows[above+j][before+i] {
+			x, err := t.Number(cell)
+			alike = alike && err == nil && (x == 0 || x == 1) && cell == rows[above+j][before+i]
+			if zeros = zeros && err == nil && (i != j || x == 0); !alike && !zeros {
 				return false
 			}
 		}
 	}
-	return n > 3 && max(above, before) < 2 && t.UsualEnds() == NoEnds
+	return true
 }
 
 // ReadRows reads the rows of a table, the first of which may be a header, or a list of edges.

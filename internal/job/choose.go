@@ -264,7 +264,7 @@ func (r *run) choose(ctx context.Context) error {
 func (r *run) interrupted(while string) error {
 	remedy := "nothing was written: start again"
 	if r.folder != nil {
-		remedy = fmt.Sprintf("go on with {resume!blockbp train %s --resume}", r.files.Dir())
+		remedy = "go on with " + string(Resumes(r.files.Dir()))
 	}
 	return &Error{Interrupted, fmt.Errorf("interrupted %s; %s", while, remedy)}
 }

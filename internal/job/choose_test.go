@@ -369,9 +369,7 @@ func TestDecide(t *testing.T) {
 		"but of a larger loss":  {[]*trial{made(none, .4), made("potts:1", .5)}, none},
 	} {
 		x := selection{p: &Prepared{}}
-		if got := x.decide(c.finalists); got.Chosen.Edges.String() != c.want {
-			t.Errorf("%s: %v", name, got.Chosen)
-		}
+		oracle.Equal(t, x.decide(c.finalists).Chosen.Edges.String(), c.want, "%s", name)
 	}
 	// With labels of most nodes, what is usual stays unless another is surely better.
 	usual := made(edgesTogether, .5)
@@ -384,9 +382,7 @@ func TestDecide(t *testing.T) {
 		"of more loss": {made("potts:1", .6), edgesTogether},
 	} {
 		x := selection{p: &Prepared{}}
-		if got := x.decide([]*trial{usual, c.other}); got.Chosen.Edges.String() != c.want {
-			t.Errorf("%s: %v", name, got.Chosen)
-		}
+		oracle.Equal(t, x.decide([]*trial{usual, c.other}).Chosen.Edges.String(), c.want, "%s", name)
 	}
 }
 

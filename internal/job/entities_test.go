@@ -106,13 +106,9 @@ func TestEntitiesOfTheField(t *testing.T) {
 // TestNoEntities: other labels are no tags, and those of other data are none.
 func TestNoEntities(t *testing.T) {
 	for _, states := range [][]string{{"NOUN", "VERB"}, {"B", "O"}, {"B-A", "X"}, {"O"}, {"Is", "Be"}, {"S-A", "E-A"}} {
-		if newEntities(taggedSet(states...)) != nil {
-			t.Errorf("%q are taken for tags", states)
-		}
+		oracle.Equal(t, newEntities(taggedSet(states...)) == nil, true, "%q are no tags", states)
 	}
 	other := taggedSet("B-A", "I-A", "O")
 	other.Recipe.Kind = "graph"
-	if newEntities(other) != nil {
-		t.Error("labels of a graph are taken for tags")
-	}
+	oracle.Equal(t, newEntities(other) == nil, true, "labels of a graph are no tags")
 }

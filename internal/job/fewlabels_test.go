@@ -105,9 +105,7 @@ func TestFewLabelsResumed(t *testing.T) {
 	config := oracle.Must(ReadConfig(dir))(t)
 	got := train(t, Options{Edges: want.Edges, Prior: evenPrior}, task,
 		&Folder{Dir: dir, NoReport: true, Resume: true, Config: *config}).Summary
-	if got.ThetaSHA256 != want.ThetaSHA256 {
-		t.Errorf("weights %s, want %s", got.ThetaSHA256, want.ThetaSHA256)
-	}
+	oracle.Equal(t, got.ThetaSHA256, want.ThetaSHA256, "weights")
 }
 
 // TestFewLabelsOfOthers: few labels tell that neighbours differ, where they do, and one of each class does not.
@@ -211,9 +209,7 @@ func TestCouplings(t *testing.T) {
 	e.Held, e.Count = task.Evaluations[0].Held, task.Evaluations[0].Count
 	w := Inference{Model: m.Model, Counting: oracle.Must(m.Counting(t.Context(), ""))(t), Temperature: m.Temperature()}
 	again := oracle.Must(w.Score(t.Context(), e, false))(t).Score.MeanLogLoss()
-	if want := each.Scores[0].Score.MeanLogLoss(); again != want {
-		t.Errorf("log loss %v from the file, %v in training", again, want)
-	}
+	oracle.Equal(t, again, each.Scores[0].Score.MeanLogLoss(), "log loss from the file")
 }
 
 // TestPowerOfBeliefs: the model has the temperature of the rule's power, and predicts by it.

@@ -208,5 +208,5 @@ func (r *run) goesOn(err error) error {
 	if err == nil || !r.checkpointed || errors.As(err, new(*learn.DivergedError)) || !IsRunFolder(r.files.Dir()) {
 		return err
 	}
-	return option.Errorf("%w; when that is put right, go on with {resume!blockbp train %s --resume}", err, r.files.Dir())
+	return option.Errorf("%w; when that is put right, go on with %s", err, Resumes(r.files.Dir()))
 }

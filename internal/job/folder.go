@@ -16,7 +16,9 @@ import (
 
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/fileio"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
+	"github.com/blockbp/blockbp/internal/printable"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
@@ -203,6 +205,14 @@ func (r *run) reopen() (err error) {
 	if err := r.sameData(); err != nil {
 		return err
 	}
+	// Whatever is wrong with this record, the run can go on without.
+	var was map[string]any
+	now := runfolder.Environment()["kernels"]
+	_, _ = readRecord(r.files.Path(envFile), &was)
+	if then := was["kernels"]; then != nil && then != now {
+		r.watch.note("the run in %s began with the vector kernels %q and goes on with %q, which round differently: its "+
+			"weights will differ in their last digits from those of a run that never stopped", r.files.Dir(), then, now)
+	}
 	state, err := learn.ReadState(r.files.Path(checkpointFile))
 	switch {
 	case err == nil:
@@ -347,6 +357,11 @@ func optionText(name string, value any) option.Text {
 	return option.Text("{" + name + "} " + option.Literal(strings.Trim(fmt.Sprint(value), "[]")))
 }
 
+// Resumes is what goes on with the training in a folder, of which a shell reads the name whatever is in it.
+func Resumes(dir string) option.Text {
+	return option.Text(fmt.Sprintf("{resume!blockbp train %s --resume}", option.Literal(printable.Word(dir))))
+}
+
 // jsonText is v as JSON; v must be such that it always has one.
 func jsonText(v any) string {
 	text, err := json.Marshal(v)
@@ -376,11 +391,8 @@ func IsRunFile(name string) bool {
 }
 
 // RecordsOf are the files of the training in a folder, as far as they are there, that programs read.
-func RecordsOf(dir string) (files []string) {
-	for _, name := range records {
-		files = append(files, filepath.Join(dir, name))
-	}
-	return files
+func RecordsOf(dir string) []string {
+	return numeric.Map(records, func(name string) string { return filepath.Join(dir, name) })
 }
 
 // removeRun removes what a training has left in a folder, for another to start in it anew.

@@ -109,8 +109,7 @@ func (c *selection) late() bool { return c.p.Options.MaxTime > 0 && c.left(1) <=
 
 // left is the nth part of the time that is left for the choice.
 func (c *selection) left(n int) time.Duration {
-	all := time.Duration(choiceShare * float64(c.p.Options.MaxTime))
-	return (all - time.Since(c.started)) / time.Duration(n)
+	return (time.Duration(choiceShare*float64(c.p.Options.MaxTime)) - time.Since(c.started)) / time.Duration(n)
 }
 
 // try learns from what each fold leaves, and predicts what it holds out, or remembers what came of that. Of the

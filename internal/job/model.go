@@ -22,7 +22,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/internal/option"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -147,8 +147,7 @@ func (m *Model) unfinished() string {
 	}
 	remedy := "train again, with a higher limit"
 	if _, err := os.Stat(m.beside(filepath.Dir(checkpointFile))); err == nil {
-		remedy = fmt.Sprintf("{resume!blockbp train %s --resume} goes on, with a higher limit",
-			option.Literal(filepath.Dir(m.Path)))
+		remedy = string(Resumes(filepath.Dir(m.Path))) + " goes on, with a higher limit"
 	}
 	if training.Status == learn.Interrupted {
 		remedy = strings.TrimSuffix(remedy, ", with a higher limit")
@@ -269,11 +268,8 @@ func Instances(set *dataset.Set, noEdges bool) []*crf.Instance {
 	return withoutEdges(set.Instances)
 }
 
-func withoutEdges(data []*crf.Instance) (alone []*crf.Instance) {
-	for _, in := range data {
-		alone = append(alone, in.WithoutEdges())
-	}
-	return alone
+func withoutEdges(data []*crf.Instance) []*crf.Instance {
+	return numeric.Map(data, (*crf.Instance).WithoutEdges)
 }
 
 // HashWeights returns the SHA-256 of the weights' bits, little-endian.

@@ -11,6 +11,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/local"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/spill"
 	"github.com/blockbp/blockbp/learn"
@@ -20,8 +21,9 @@ import (
 func (p *Prepared) hints() (texts []string) {
 	o, set := &p.Options, p.Set
 	if splits := labelledSplits(set); len(splits) > 1 {
+		own := slices.IndexFunc(splits, func(s string) bool { return strings.HasPrefix(strings.ToLower(s), "train") })
 		texts = append(texts, fmt.Sprintf("labels of the splits %s are all learned from; {observed=%s} keeps those of "+
-			"one, so that the others can tell how good the model is", strings.Join(splits, ", "), splits[len(splits)-1]))
+			"one, so that the others can tell how good the model is", strings.Join(splits, ", "), splits[max(own, 0)]))
 	}
 	if o.Spill != "" && spill.InMemory(o.Spill) {
 		texts = append(texts, fmt.Sprintf("files in %s lie in memory: name a folder on a disk, or leave {spill} out",
@@ -45,8 +47,7 @@ func (p *Prepared) hints() (texts []string) {
 	return texts
 }
 
-// labelledSplits returns the splits of graph tables that have labels, sorted: training
-// sets are usually called train, which comes last.
+// labelledSplits returns the splits of graph tables that have labels, sorted.
 func labelledSplits(set *dataset.Set) []string {
 	seen := map[string]bool{}
 	for i, splits := range set.Splits {
@@ -203,14 +204,10 @@ func resultNotes(r *learn.Result) []string {
 			"grow, and these weights are only where the run stopped; give l2 a positive value", r.Objective))
 	}
 	if len(r.Seeded) > 0 {
-		var types []string
-		for _, name := range r.Seeded {
-			types = append(types, strconv.Quote(name))
-		}
 		texts = append(texts, fmt.Sprintf("labels leave some states of node type %s alike, as states that no label has: "+
 			"their weights began at small random numbers of {seed}, which decides what each state comes to stand for, and "+
 			"may decide which of several optima is reached; compare the objectives of a few seeds",
-			option.FirstFew(types)))
+			option.FirstFew(numeric.Map(r.Seeded, strconv.Quote))))
 	}
 	if r.AtStart {
 		texts = append(texts, fmt.Sprintf("a limit ended the run after %d iterations, none of which is known to have made "+

@@ -21,6 +21,7 @@ import (
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/memory"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/learn"
@@ -403,9 +404,7 @@ func earlyStop(spec string, sets []*Evaluation) (*learn.EarlyStop, error) {
 	var known []string
 	for _, e := range sets {
 		none := &Scored{Score: infer.NewScore(len(stateNames(e.Set))), Entities: newEntities(e.Set)}
-		for _, metric := range none.Metrics() {
-			known = append(known, metric+"@"+e.Name)
-		}
+		known = append(known, numeric.Map(none.Metrics(), func(m string) string { return m + "@" + e.Name })...)
 	}
 	if !slices.Contains(known, name) {
 		return nil, usagef("{early-stop} %q: no such metric; %s", spec, option.Suggestion(name, known, ""))

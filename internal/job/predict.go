@@ -19,6 +19,7 @@ import (
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/npy"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
 )
@@ -377,9 +378,7 @@ func newPredictionTable(out io.Writer, path string, set *dataset.Set, several bo
 	}
 	t.row = append(t.row, node, label)
 	leading := len(t.row)
-	for _, name := range states {
-		t.row = append(t.row, "p("+name+")")
-	}
+	t.row = append(t.row, numeric.Map(states, func(name string) string { return "p(" + name + ")" })...)
 	t.states = t.row[leading:]
 	_ = t.rows.Write(t.row) // the writer keeps its error
 	return t

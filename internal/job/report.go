@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/printable"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
@@ -72,10 +73,7 @@ func (r *run) writeReport(result *Result) error {
 
 // newPage is a report that says what run it is of, of what data, and when it was.
 func (r *run) newPage(result *Result) *report.Report {
-	var data []string
-	for _, path := range r.folder.Config.Data {
-		data = append(data, filepath.Base(path))
-	}
+	data := numeric.Map(r.folder.Config.Data, filepath.Base)
 	nodes := 0
 	for _, in := range r.p.Set.Instances {
 		nodes += in.Graph.NumNodes()

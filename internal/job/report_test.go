@@ -58,9 +58,7 @@ func TestCommandLine(t *testing.T) {
 		"method": {Value: "bbpl", Source: sourceAuto + "small"}, "eval": {Value: []string{"dev=it's.txt"}, Source: "flag"}, "out": {Value: "/run", Source: "flag"}, "tol": {Source: "flag"},
 	}}
 	const want = `blockbp train '/data/my pictures' /b.npz --counting trw --eval 'dev=it'\''s.txt' --no-edges=true --prior 2.5`
-	if got := c.commandLine(); got != want {
-		t.Errorf("the command is\n%s, want\n%s", got, want)
-	}
+	oracle.Equal(t, c.commandLine(), want, "the command")
 	oracle.Equal(t, (&Config{}).commandLine(), "", "command of data in memory")
 }
 
@@ -95,9 +93,7 @@ func TestCurves(t *testing.T) {
 		of(all[0]).Series[0].Name != "dev.set" || of(all[0]).Series[0].Y[1] != 0.5 {
 		t.Errorf("evaluations are %+v", all)
 	}
-	if one := curves(course(8)); len(one) != 0 {
-		t.Errorf("a single point has %+v", one)
-	}
+	oracle.Equal(t, len(curves(course(8))), 0, "curves of a single point")
 }
 
 // TestDraw: pictures of an evaluation are written while a training goes on, unless no plots are wanted.

@@ -18,6 +18,7 @@ import (
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/fileio"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
 )
@@ -55,19 +56,14 @@ func (s *Scored) metrics() (list []metric) {
 }
 
 // Metrics are the names of the values of a score, in the order of tables.
-func (s *Scored) Metrics() (names []string) {
-	for _, m := range s.metrics() {
-		names = append(names, m.name)
-	}
-	return names
+func (s *Scored) Metrics() []string {
+	return numeric.Map(s.metrics(), func(m metric) string { return m.name })
 }
 
 // Measures lists the figures of a score for a table, each with its name.
 func (s *Scored) Measures() [][]string {
 	rows := [][]string{{"nodes compared", strconv.FormatInt(s.Score.Count(), 10)}}
-	for _, m := range s.metrics() {
-		rows = append(rows, []string{m.title, m.text(m.value)})
-	}
+	rows = append(rows, numeric.Map(s.metrics(), func(m metric) []string { return []string{m.title, m.text(m.value)} })...)
 	if !math.IsNaN(s.MeanCost) {
 		rows = append(rows, []string{"mean cost", fmt.Sprintf("%.4g", s.MeanCost)})
 	}
@@ -530,11 +526,8 @@ func (s *Scored) EntityTable() report.Table {
 	if s.Entities != nil {
 		all := s.Entities.score()
 		for _, x := range append(all.Types, *all) {
-			row := []string{cmp.Or(x.Type, "all"), strconv.Itoa(x.Truth), strconv.Itoa(x.Predicted), strconv.Itoa(x.Right)}
-			for _, share := range []runfolder.Float{x.Precision, x.Recall, x.F1} {
-				row = append(row, percent(float64(share)))
-			}
-			t.Rows = append(t.Rows, row)
+			t.Rows = append(t.Rows, []string{cmp.Or(x.Type, "all"), strconv.Itoa(x.Truth), strconv.Itoa(x.Predicted),
+				strconv.Itoa(x.Right), percent(float64(x.Precision)), percent(float64(x.Recall)), percent(float64(x.F1))})
 		}
 	}
 	return t

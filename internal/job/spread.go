@@ -168,8 +168,7 @@ func parameters(layout *crf.Layout) (n int) {
 func (p *Prepared) cheapErrors() bool {
 	switch p.Options.Method {
 	case learn.Exact:
-		n := 2 * float64(parameters(&p.Problem.Model.Layout))
-		return n*local.Work(p.Problem.Data, cheapEntries) <= cheapEntries
+		return 2*float64(parameters(&p.Problem.Model.Layout))*local.Work(p.Problem.Data, cheapEntries) <= cheapEntries
 	case learn.Pseudo:
 		n := float64(p.Problem.Model.Layout.Size) // two factors of matrices, one divides the other, and a sum over samples
 		return n*n*(5./3*n+float64(len(samplesOf(p.Problem.Data)))) <= cheapWork

@@ -112,7 +112,9 @@ func (rules Rules) Check(arrays map[string]Values, known map[string]Count, fail 
 			}
 			e := &option.Error{Place: name, Problem: fmt.Sprintf("shape is %s, want %d %s: %s has %d %s", ShapeText(shape),
 				count.Of, [...]string{"rows", "columns", "in the last place"}[axis], count.Told, count.Of, counted[word])}
-			if axis == 1 && shape[0] == count.Of {
+			if axis == 1 && a.Len() == count.Of {
+				e.Remedy = "put one row behind the other, by " + name + ".ravel()"
+			} else if axis == 1 && shape[0] == count.Of {
 				e.Remedy = rule.Turned
 			}
 			others = append(others, e)

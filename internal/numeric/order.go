@@ -62,3 +62,32 @@ func InOrder(texts []string) []string {
 		return cmp.Or(cmp.Compare(key(a), key(b)), strings.Compare(a, b))
 	})
 }
+
+// Map is what a function makes of each of a list.
+func Map[X, Y any](list []X, of func(x X) Y) (all []Y) {
+	for _, x := range list {
+		all = append(all, of(x))
+	}
+	return all
+}
+
+// NaturalOrder orders names as people number files: digits compare as numbers, so that "2.npz" comes before "10.npz".
+func NaturalOrder(a, b string) int {
+	x, y := a, b
+	for x != "" && y != "" {
+		m, n := digits(x), digits(y)
+		p, q := strings.TrimLeft(x[:m], "0"), strings.TrimLeft(y[:n], "0")
+		if m == 0 || n == 0 {
+			m, n, p, q = 1, 1, x[:1], y[:1]
+		}
+		if order := cmp.Or(cmp.Compare(len(p), len(q)), strings.Compare(p, q)); order != 0 {
+			return order
+		}
+		x, y = x[m:], y[n:]
+	}
+	// Names that differ only in leading zeros still need a fixed order.
+	return cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(a, b))
+}
+
+// digits is how many of them s begins with.
+func digits(s string) int { return len(s) - len(strings.TrimLeft(s, "0123456789")) }

@@ -23,9 +23,7 @@ func TestEach(t *testing.T) {
 			running.Add(-1)
 		}))
 		for i := range done {
-			if n := done[i].Load(); n != 1 {
-				t.Errorf("%d threads: job %d ran %d times", threads, i, n)
-			}
+			oracle.Equal(t, done[i].Load(), 1, "%d threads: runs of job %d", threads, i)
 		}
 		if most.Load() > int64(max(1, threads)) {
 			t.Errorf("%d threads: %d ran", threads, most.Load())

@@ -125,9 +125,7 @@ func TestTable(t *testing.T) {
 		"sky       0.91  a|b\n" +
 		"Straße       –\n" +
 		"空      12.5 %  two\\nlines"
-	if got := table.Text(); got != text {
-		t.Errorf("got\n%s\nwant\n%s", got, text)
-	}
+	oracle.Equal(t, table.Text(), text, "text")
 }
 
 func TestTableSmall(t *testing.T) {
@@ -139,8 +137,6 @@ func TestTableSmall(t *testing.T) {
 		{Table{Headers: []string{"n"}, Rows: [][]string{{"1"}}}, "n\n─\n1"},
 		{Table{Headers: []string{"a"}, Rows: [][]string{{"x", "2"}}}, "a\n─  ─\nx  2"},
 	} {
-		if got := c.table.Text(); got != c.text {
-			t.Errorf("got\n%s\nwant\n%s", got, c.text)
-		}
+		oracle.Equal(t, c.table.Text(), c.text, "text")
 	}
 }

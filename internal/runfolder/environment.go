@@ -4,6 +4,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"time"
+
+	"github.com/blockbp/blockbp/internal/simd"
 )
 
 // modulePath is how the build information names this module.
@@ -18,6 +20,7 @@ func Environment() map[string]any {
 		"arch":       runtime.GOARCH,
 		"cores":      runtime.NumCPU(),
 		"gomaxprocs": runtime.GOMAXPROCS(0),
+		"kernels":    simd.Name(), // which round differently
 		"time":       time.Now().UTC().Format(time.RFC3339),
 	}
 	if build, ok := debug.ReadBuildInfo(); ok {

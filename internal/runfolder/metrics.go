@@ -185,8 +185,7 @@ func eachLine(path string, visit visitor) error {
 		return fmt.Errorf("reading metrics: %w", err)
 	}
 	defer file.Close()
-	p := place{path: path}
-	return p.read(file, visit)
+	return (&place{path: path}).read(file, visit)
 }
 
 // ReadMetrics reads a metrics file, in the order of its lines. Blank lines are passed over, and so is a last line

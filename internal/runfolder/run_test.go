@@ -225,7 +225,7 @@ func TestFilesThatAppear(t *testing.T) {
 
 func TestEnvironment(t *testing.T) {
 	environment := Environment()
-	for _, key := range []string{"go_version", "os", "arch", "cores", "gomaxprocs", "time", "blockbp_version"} {
+	for _, key := range []string{"go_version", "os", "arch", "cores", "gomaxprocs", "kernels", "time", "blockbp_version"} {
 		if v, ok := environment[key]; !ok || v == "" {
 			t.Errorf("%s is missing: %v", key, environment)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/fileio"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/printable"
 )
 
@@ -72,12 +73,7 @@ func (k *Kind) Write(path string, seed uint64, replace func(path string) error) 
 }
 
 // Names lists the kinds.
-func Names() (names []string) {
-	for _, k := range Kinds {
-		names = append(names, k.Name)
-	}
-	return names
-}
+func Names() []string { return numeric.Map(Kinds, func(k Kind) string { return k.Name }) }
 
 // Next returns the commands to run on an example at a path, quoted for a shell.
 func (k *Kind) Next(path string) []string {

@@ -182,7 +182,7 @@ func (s *stream) state(atWork error, end *job.Summary, wrong error) state {
 	last := s.so.last()
 	var inUse *runfolder.InUseError
 	v := state{Phase: "unseen", Label: "not running", Text: fmt.Sprintf("No process is seen at work here, and there "+
-		"is no result of these iterations. blockbp train %s --resume goes on.", s.dir)}
+		"is no result of these iterations. blockbp train %s --resume goes on.", printable.Word(s.dir))}
 	switch {
 	case errors.As(atWork, &inUse) && last < 0:
 		v = state{Phase: "waiting", Label: "starting",
