@@ -27,14 +27,15 @@ type worker struct {
 	scale  float64          // weight of the unit, divided by that of the job
 	split  bool             // the visit also finds what a split of counting numbers adds to the bound
 
-	space    *bp.Workspace
-	adjoint  *ground.Adjoint
-	belief   []float64 // of nodes or edges computed together
-	logs     []float64 // beliefs of labels, then their logarithms
-	scratch  []float64 // for an entropy
-	features []float64 // of an entry with its own weights
-	places   []int32   // of cut edges
-	pages    spill.Pages
+	space     *bp.Workspace
+	adjoint   *ground.Adjoint
+	belief    []float64 // of nodes or edges computed together
+	logs      []float64 // beliefs of labels, then their logarithms
+	entropies []float64 // c_uv H(τ_uv) of consistent beliefs of edges, and of those of cut edges
+	scratch   []float64 // for an entropy
+	features  []float64 // of an entry with its own weights
+	places    []int32   // of cut edges
+	pages     spill.Pages
 }
 
 // visitUnit visits the block in the unit.
@@ -147,7 +148,7 @@ func (w *worker) contributeNodes(lo, hi int) {
 	span := &w.model.Layout.Node[t]
 	beliefs, sum := w.belief[:len(nodes)*span.States], moments(s.inside, w.shape.nodeMoment[t], span)
 	w.adjoint.PrefetchNodes(u.in, nodes)
-	free := w.space.NodeBeliefs(w.belief, w.ifUnscaled(sum), u.net, u.state, w.block, lo, hi)
+	free := w.space.NodeBeliefs(w.belief, u.net, u.state, w.block, lo, hi)
 	s.freeEnergy += w.scale * free
 	if w.visit.kind.bounds() {
 		s.inside[w.shape.boundAt()] += w.scale * u.crossNodes(nodes, free)
@@ -174,11 +175,7 @@ func (w *worker) contributeEdges(lo, hi int) error {
 		simd.PrefetchRows(u.cutBeliefs, w.placesOf(lo, hi), w.shape.cutStride)
 	}
 	beliefs, sum := w.belief[:len(edges)*span.States], moments(s.inside, w.shape.edgeMoment[t], span)
-	whileMade := w.ifUnscaled(sum) // where beliefs stay as they are made, they are added up at once
-	if outside || consistent {
-		whileMade = nil
-	}
-	free, err := w.space.EdgeBeliefs(w.belief, whileMade, u.net, u.state, w.block, lo, hi)
+	free, err := w.space.EdgeBeliefs(w.belief, u.net, u.state, w.block, lo, hi)
 	if err == nil && w.split {
 		err = w.space.AddSplit(beliefs, u.net, u.state, w.block, lo, hi)
 	}
@@ -204,10 +201,7 @@ func (w *worker) contributeEdges(lo, hi int) error {
 		}
 		return nil
 	}
-	w.rescale(beliefs, nil)
-	if whileMade == nil {
-		bp.AddRows(sum, beliefs)
-	}
+	w.rescale(beliefs, sum)
 	w.adjoint.ScatterEdges(s.inside[span.Part:][:span.Len], u.in, edges, beliefs)
 	return nil
 }
@@ -220,22 +214,14 @@ func moments(contribution []float64, at int, span *crf.Span) []float64 {
 	return contribution[at:][:span.States]
 }
 
-// ifUnscaled returns where beliefs are added up as they are made: where they are as those of the result.
-func (w *worker) ifUnscaled(sum []float64) []float64 {
-	if w.scale != 1 {
-		return nil
-	}
-	return sum
-}
-
-// rescale makes beliefs those of the result, and adds rows that this changes to sum.
+// rescale makes beliefs those of the result, and adds them up in sum.
 func (w *worker) rescale(beliefs, sum []float64) {
 	if w.scale != 1 {
 		for i := range beliefs {
 			beliefs[i] *= w.scale
 		}
-		bp.AddRows(sum, beliefs)
 	}
+	bp.AddRows(sum, beliefs)
 }
 
 // edgeValues makes beliefs of edges consistent, where the visit asks for it, and returns what they add to the upper
@@ -252,7 +238,9 @@ func (w *worker) edgeValues(lo, hi int, beliefs []float64, messages float64) (cr
 	}
 	feasible := true
 	if v.kind == consistentVisit {
-		free, feasible = w.space.Consistent(beliefs, u.net, u.state, w.block, lo, hi, w.model.Layout.Masked, v.remainder)
+		w.entropies = numeric.Resize(w.entropies, hi-lo)
+		free, feasible = w.space.Consistent(beliefs, w.entropies, u.net, u.state, w.block, lo, hi, w.model.Layout.Masked,
+			v.remainder)
 	}
 	w.result.infeasible = w.result.infeasible || !feasible
 	if v.kind.bounds() && u.byConsistent() {
@@ -352,11 +340,14 @@ func (w *worker) changeEdges(lo, hi int, beliefs []float64) {
 	u, cut, edges, places := w.unit, w.result.cut, w.block.Edges[lo:hi], w.placesOf(lo, hi)
 	t := u.in.EdgeType(edges[0])
 	span := &w.model.Layout.Edge[t]
-	w.scratch = numeric.Resize(w.scratch, span.States)
+	w.scratch, w.entropies = numeric.Resize(w.scratch, span.States), numeric.Resize(w.entropies, len(edges))
 	for i, e := range edges {
 		kept := u.cutBeliefs[int(places[i])*w.shape.cutStride:][:w.shape.cutStride]
 		belief, last := beliefs[i*span.States:][:span.States], kept[w.shape.cutStride-2:]
-		for j, is := range [2]float64{w.logs[i], u.net.Counting.Edge[e] * simd.Entropy(belief, w.scratch)} {
+		if w.visit.kind != consistentVisit {
+			w.entropies[i] = u.net.Counting.Edge[e] * simd.Entropy(belief, w.scratch)
+		}
+		for j, is := range [2]float64{w.logs[i], w.entropies[i]} {
 			cut[w.shape.boundAt()+j] += w.scale * (is - last[j])
 			last[j] = is
 		}
@@ -368,8 +359,7 @@ func (w *worker) changeEdges(lo, hi int, beliefs []float64) {
 		simd.AddScaled(kept[:span.States], belief, 1) // in a kernel, and as new as rounding makes it
 	}
 	if !span.Untied {
-		w.rescale(beliefs, nil)
-		bp.AddRows(cut[w.shape.edgeMoment[t]:][:span.States], beliefs)
+		w.rescale(beliefs, cut[w.shape.edgeMoment[t]:][:span.States])
 		w.adjoint.ScatterEdges(cut[span.Part:][:span.Len], u.in, edges, beliefs)
 	}
 }

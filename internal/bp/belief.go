@@ -114,14 +114,12 @@ func (w *Workspace) logPair(dst, left, right []float64, q int32) (total, shift f
 }
 
 // EdgeBeliefs writes the beliefs of the edges lo ≤ q < hi of the block, all with as many states at U and as many at V,
-// into dst, one behind the other, adds them to sum [states of U × states of V] unless that is nil, and returns the sum
-// of what EdgeBelief returns. dst may be longer.
-func (w *Workspace) EdgeBeliefs(dst, sum []float64, net *Net, st *State, block *partition.Block, lo,
+// into dst, one behind the other, and returns the sum of what EdgeBelief returns. dst may be longer.
+func (w *Workspace) EdgeBeliefs(dst []float64, net *Net, st *State, block *partition.Block, lo,
 	hi int) (freeEnergy float64, err error) {
 	u, v := net.Graph.Ends()
 	ku, kv := int(net.Card[u[block.Edges[lo]]]), int(net.Card[v[block.Edges[lo]]])
-	dst = dst[:(hi-lo)*ku*kv]
-	rest := dst
+	rest := dst[:(hi-lo)*ku*kv]
 	for q := lo; q < hi; q++ {
 		n := w.kernelEdges(rest, net, st, block, q, hi, ku, kv)
 		for i := range n {
@@ -138,7 +136,6 @@ func (w *Workspace) EdgeBeliefs(dst, sum []float64, net *Net, st *State, block *
 		freeEnergy += value
 		rest = rest[ku*kv:]
 	}
-	AddRows(sum, dst)
 	return freeEnergy, nil
 }
 
@@ -176,9 +173,8 @@ func (w *Workspace) kernelEdges(dst []float64, net *Net, st *State, block *parti
 }
 
 // NodeBeliefs writes the beliefs of the nodes lo ≤ p < hi of the block, all with as
-// many states, into dst, one behind the other, adds them to sum [states] unless that is
-// nil, and returns the sum of what NodeBelief returns. dst may be longer.
-func (w *Workspace) NodeBeliefs(dst, sum []float64, net *Net, st *State, block *partition.Block, lo,
+// many states, into dst, one behind the other, and returns the sum of what NodeBelief returns. dst may be longer.
+func (w *Workspace) NodeBeliefs(dst []float64, net *Net, st *State, block *partition.Block, lo,
 	hi int) (freeEnergy float64) {
 	nodes := block.Nodes[lo:hi]
 	k := int(net.Card[nodes[0]])
@@ -208,7 +204,6 @@ func (w *Workspace) NodeBeliefs(dst, sum []float64, net *Net, st *State, block *
 		}
 		freeEnergy += share
 	}
-	AddRows(sum, dst)
 	return freeEnergy
 }
 
@@ -235,17 +230,18 @@ func (w *Workspace) LogPair(net *Net, st *State, block *partition.Block, q int, 
 var inPasses = simd.Scaling{Most: 20, Newton: 4}
 
 // Consistent changes the beliefs of the edges lo ≤ q < hi of the block, as EdgeBeliefs has written them, so that their
-// sums are the beliefs of the nodes, and returns the sum of ρ_uv H(τ_uv). At most a share spread of the mass of an edge
-// goes where it may, not where it is nearest, unless four steps of Newton's method leave more. With the nodes' beliefs
-// they are feasible in (2), unless that took a forbidden state, which only masked tables have: such a state gets zero.
-func (w *Workspace) Consistent(beliefs []float64, net *Net, st *State, block *partition.Block, lo, hi int,
+// sums are the beliefs of the nodes, and returns the sum of ρ_uv H(τ_uv), which it leaves in entropies. At most a share
+// spread of the mass of an edge goes where it may, not where it is nearest, unless four steps of Newton's method leave
+// more. With the nodes' beliefs they are feasible in (2), unless that took a forbidden state, which only masked tables
+// have: such a state gets zero.
+func (w *Workspace) Consistent(beliefs, entropies []float64, net *Net, st *State, block *partition.Block, lo, hi int,
 	masked bool, spread float64) (entropy float64, feasible bool) {
-	w.consistency.entropy = numeric.Resize(w.consistency.entropy, hi-lo)
 	how := inPasses
 	how.Enough = max(spread, simd.Finest.Enough)
-	w.makeConsistent(beliefs, w.consistency.entropy, net, st, block.Edges[lo:hi], how)
-	for i, x := range w.consistency.entropy {
-		entropy += net.Counting.Edge[block.Edges[lo+i]] * x
+	w.makeConsistent(beliefs, entropies, net, st, block.Edges[lo:hi], how)
+	for i := range entropies {
+		entropies[i] *= net.Counting.Edge[block.Edges[lo+i]]
+		entropy += entropies[i]
 	}
 	return entropy, !masked || w.forbid(beliefs, lo, hi)
 }
@@ -263,7 +259,7 @@ func (w *Workspace) forbid(beliefs []float64, lo, hi int) (none bool) {
 }
 
 // consistency is what makeConsistent works with.
-type consistency struct{ rows, columns, entropy, scratch []float64 }
+type consistency struct{ rows, columns, scratch []float64 }
 
 // makeConsistent changes the beliefs of edges of one shape so that their sums are the beliefs
 // of the nodes, and leaves their entropies unless entropy is nil (simd.Consistent).

@@ -105,7 +105,7 @@ func TestNoAllocations(t *testing.T) {
 					oracle.Must(r.space.EdgeBelief(pair, r.net, r.state, block, q))(t)
 				}
 				for p := range block.Nodes {
-					r.space.NodeBeliefs(pair, nil, r.net, r.state, block, p, p+1)
+					r.space.NodeBeliefs(pair, r.net, r.state, block, p, p+1)
 				}
 				oracle.Must(r.space.Evaluate(r.net, r.state, block, true))(t)
 			}

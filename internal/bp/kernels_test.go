@@ -130,13 +130,13 @@ func (c *kernelCase) compute(t *testing.T, r *inference) (numbers []float64, err
 	numbers = slices.Concat(r.state.LogMessage, r.state.LogBelief)
 	for lo := 0; lo < len(block.Edges); {
 		hi, size := r.net.edgeRun(block.Edges, lo, lo+7), r.net.pairStates(block.Edges[lo])
-		dst, sum := make([]float64, (hi-lo)*size), make([]float64, size)
-		free := oracle.Must(r.space.EdgeBeliefs(dst, sum, r.net, r.state, block, lo, hi))(t)
-		numbers, lo = append(slices.Concat(numbers, dst, sum), free), hi
+		dst := make([]float64, (hi-lo)*size)
+		free := oracle.Must(r.space.EdgeBeliefs(dst, r.net, r.state, block, lo, hi))(t)
+		numbers, lo = append(slices.Concat(numbers, dst), free), hi
 	}
 	for p, s := range block.Nodes {
 		dst := make([]float64, r.net.Card[s])
-		free := r.space.NodeBeliefs(dst, nil, r.net, r.state, block, p, p+1)
+		free := r.space.NodeBeliefs(dst, r.net, r.state, block, p, p+1)
 		numbers = append(append(numbers, dst...), free)
 	}
 	return numbers, nil

@@ -27,7 +27,7 @@ type Values struct {
 func (w *Workspace) Evaluate(net *Net, st *State, block *partition.Block, primal bool) (Values, error) {
 	sum := Values{Primal: math.NaN()}
 	for _, p := range block.Order {
-		sum.FreeEnergy += w.NodeBeliefs(w.out[:net.Card[block.Nodes[p]]], nil, net, st, block, int(p), int(p)+1)
+		sum.FreeEnergy += w.NodeBeliefs(w.out[:net.Card[block.Nodes[p]]], net, st, block, int(p), int(p)+1)
 	}
 	if primal {
 		sum.Primal = sum.FreeEnergy
@@ -220,7 +220,7 @@ func (w *Workspace) SplitValue(net *Net, st *State, block *partition.Block, labe
 		states := net.pairStates(block.Edges[lo])
 		hi := net.edgeRun(block.Edges, lo, lo+min(max(1, splitEntries/states), ground.RowsPerBatch))
 		w.beliefs = numeric.Resize(w.beliefs, (hi-lo)*states)
-		if _, err := w.EdgeBeliefs(w.beliefs, nil, net, st, block, lo, hi); err != nil {
+		if _, err := w.EdgeBeliefs(w.beliefs, net, st, block, lo, hi); err != nil {
 			return 0, err
 		}
 		if err := w.AddSplit(w.beliefs, net, st, block, lo, hi); err != nil {

@@ -406,12 +406,12 @@ func (r *Response) eachEnd(s *responseUnit, e int32, f func(d, at, from, states 
 func (r *Response) coupleEdge(s *responseUnit, q int, damping float64) error {
 	e, c := s.block.Edges[q], &r.coupling
 	c.Resize(s.In.States(s.In.Graph.U(e)), s.In.States(s.In.Graph.V(e)))
-	if _, err := r.space.EdgeBeliefs(c.Belief, nil, s.Net, s.State, &s.block, q, q+1); err != nil {
+	if _, err := r.space.EdgeBeliefs(c.Belief, s.Net, s.State, &s.block, q, q+1); err != nil {
 		return err
 	}
 	c.Sum()
 	if damping == 0 && r.unlike(s, e) > farFromSettled {
-		r.space.Consistent(c.Belief, s.Net, s.State, &s.block, q, q+1, r.model.Layout.Masked, 0)
+		r.space.Consistent(c.Belief, nil, s.Net, s.State, &s.block, q, q+1, r.model.Layout.Masked, 0)
 		c.Sum()
 	}
 	clear(c.Root)

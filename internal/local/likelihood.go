@@ -140,7 +140,7 @@ func (l *likelihood) infer(gradient []float64, m *crf.Model, in *crf.Instance, w
 		hi := ground.NodeRun(in, whole.Nodes, lo, min(lo+ground.RowsPerBatch, n))
 		span := &m.Layout.Node[in.NodeType(whole.Nodes[lo])]
 		l.beliefs = numeric.Resize(l.beliefs, (hi-lo)*span.States)
-		logZ += l.space.NodeBeliefs(l.beliefs, nil, net, &l.state, whole, lo, hi)
+		logZ += l.space.NodeBeliefs(l.beliefs, net, &l.state, whole, lo, hi)
 		if gradient != nil {
 			weigh(l.beliefs, weight)
 			l.adjoint.AddNodes(gradient, m, in, whole.Nodes[lo:hi], l.beliefs)
@@ -156,7 +156,7 @@ func (l *likelihood) infer(gradient []float64, m *crf.Model, in *crf.Instance, w
 		hi := ground.EdgeRun(in, whole.Edges, lo, min(lo+together, n))
 		l.beliefs = numeric.Resize(l.beliefs, (hi-lo)*span.States)
 		var free float64
-		free, err = l.space.EdgeBeliefs(l.beliefs, nil, net, &l.state, whole, lo, hi)
+		free, err = l.space.EdgeBeliefs(l.beliefs, net, &l.state, whole, lo, hi)
 		logZ += free
 		if gradient != nil {
 			weigh(l.beliefs, weight)

@@ -93,7 +93,7 @@ func (f *follower) infer(tau []float64, state *bp.State, block *partition.Block)
 		f.unsettled++
 	}
 	for p, s := range block.Nodes {
-		f.space.NodeBeliefs(tau[f.nodeAt[s]:f.nodeAt[s+1]], nil, f.net, state, block, p, p+1)
+		f.space.NodeBeliefs(tau[f.nodeAt[s]:f.nodeAt[s+1]], f.net, state, block, p, p+1)
 	}
 	for q, e := range block.Edges {
 		if _, err := f.space.EdgeBelief(tau[f.edgeAt[e]:f.edgeAt[e+1]], f.net, state, block, q); err != nil {

@@ -42,7 +42,7 @@ func (g *generator) rows(n reg.Register, unroll int, body func(u int), advance f
 	}
 }
 
-// strides holds multiples of a row's length in bytes, three times that only where there are more than two rows at a time.
+// strides holds multiples of a row's length in bytes, three times that where more than two rows are at hand.
 type strides struct{ one, three reg.Register }
 
 // row is the address of the u-th row after p, u < 4.
