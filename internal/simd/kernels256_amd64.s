@@ -2539,7 +2539,7 @@ done156:
 	RET
 
 // func cavities256(w []float64, b []float64, m []float64, s []int32, d []int32, bAt []int, mAt []int, n int, ns []int32)
-// Requires: AVX, MMX+
+// Requires: AVX, CMOV, MMX+
 TEXT ·cavities256(SB), $0-200
 	VBROADCASTSD constants<>+1280(SB), Y0
 	MOVQ         w_base+0(FP), AX
@@ -2548,69 +2548,71 @@ TEXT ·cavities256(SB), $0-200
 	MOVQ         n+168(FP), BX
 	MOVQ         s_len+80(FP), SI
 	LEAQ         -32(CX)(SI*4), SI
-	MOVQ         s_len+80(FP), DI
+	MOVQ         b_base+24(FP), DI
+	MOVQ         m_base+48(FP), R8
+	TESTQ        R8, R8
+	CMOVQEQ      DI, R8
+	MOVQ         s_len+80(FP), R9
 	TESTQ        BX, BX
 	JZ           long259
 	CMPQ         BX, $0x04
 	JG           long259
-	XORQ         R8, R8
-	LEAQ         constants<>+544(SB), R9
-	MOVQ         BX, R10
-	NEGQ         R10
-	VMOVUPD      (R9)(R10*8), Y1
-	TESTQ        DI, DI
+	XORQ         R10, R10
+	LEAQ         constants<>+544(SB), R11
+	MOVQ         BX, R12
+	NEGQ         R12
+	VMOVUPD      (R11)(R12*8), Y1
+	TESTQ        R9, R9
 	JLE          done262
 
 again261:
 	CMPQ       CX, SI
 	JGE        last263
-	MOVLQSX    32(CX), R9
-	MOVLQSX    32(DX), R10
-	XORQ       $0x01, R10
-	IMULQ      BX, R9
-	IMULQ      BX, R10
-	MOVQ       b_base+24(FP), R11
-	PREFETCHT0 (R11)(R9*8)
-	MOVQ       m_base+48(FP), R9
-	PREFETCHT0 (R9)(R10*8)
+	MOVLQSX    32(CX), R11
+	MOVLQSX    32(DX), R12
+	XORQ       $0x01, R12
+	IMULQ      BX, R11
+	IMULQ      BX, R12
+	PREFETCHT0 (DI)(R11*8)
+	PREFETCHT0 (R8)(R12*8)
 
 last263:
-	MOVLQSX (CX), R9
+	MOVLQSX (CX), R11
 	ADDQ    $0x04, CX
-	MOVQ    bAt_base+120(FP), R10
-	TESTQ   R10, R10
+	MOVQ    bAt_base+120(FP), R12
+	TESTQ   R12, R12
 	JZ      same264
-	MOVQ    (R10)(R9*8), R10
+	MOVQ    (R12)(R11*8), R12
 	JMP     found265
 
 same264:
-	MOVQ  R9, R10
-	IMULQ BX, R10
+	MOVQ  R11, R12
+	IMULQ BX, R12
 
 found265:
-	MOVQ    b_base+24(FP), R9
-	LEAQ    (R9)(R10*8), R10
-	MOVLQSX (DX), R9
+	MOVQ    b_base+24(FP), R11
+	LEAQ    (R11)(R12*8), R12
+	MOVLQSX (DX), R11
 	ADDQ    $0x04, DX
-	XORQ    $0x01, R9
-	MOVQ    mAt_base+144(FP), R11
-	TESTQ   R11, R11
+	XORQ    $0x01, R11
+	MOVQ    mAt_base+144(FP), R13
+	TESTQ   R13, R13
 	JZ      same266
-	MOVQ    (R11)(R9*8), R11
+	MOVQ    (R13)(R11*8), R13
 	JMP     found267
 
 same266:
-	MOVQ  R9, R11
-	IMULQ BX, R11
+	MOVQ  R11, R13
+	IMULQ BX, R13
 
 found267:
-	MOVQ       m_base+48(FP), R9
-	LEAQ       (R9)(R11*8), R11
-	VMASKMOVPD (R10)(R8*8), Y1, Y2
-	MOVQ       m_base+48(FP), R9
-	TESTQ      R9, R9
+	MOVQ       m_base+48(FP), R11
+	LEAQ       (R11)(R13*8), R13
+	VMASKMOVPD (R12)(R10*8), Y1, Y2
+	MOVQ       m_base+48(FP), R11
+	TESTQ      R11, R11
 	JZ         none268
-	VMASKMOVPD (R11)(R8*8), Y1, Y3
+	VMASKMOVPD (R13)(R10*8), Y1, Y3
 	VCMPPD     $0x00, Y0, Y3, Y4
 	VSUBPD     Y3, Y2, Y2
 	VBLENDVPD  Y4, Y0, Y2, Y2
@@ -2618,104 +2620,102 @@ found267:
 none268:
 	VMOVAPD   Y0, Y3
 	VBLENDVPD Y1, Y2, Y3, Y3
-	VMOVUPD   Y3, (AX)(R8*8)
+	VMOVUPD   Y3, (AX)(R10*8)
 	LEAQ      (AX)(BX*8), AX
-	DECQ      DI
+	DECQ      R9
 	JNZ       again261
 
 done262:
 	JMP done260
 
 long259:
-	XORQ  R8, R8
-	TESTQ DI, DI
+	XORQ  R10, R10
+	TESTQ R9, R9
 	JLE   done270
 
 again269:
-	MOVQ    ns_base+176(FP), R9
-	TESTQ   R9, R9
+	MOVQ    ns_base+176(FP), R11
+	TESTQ   R11, R11
 	JZ      same271
-	MOVLQSX (R9)(R8*4), BX
+	MOVLQSX (R11)(R10*4), BX
 
 same271:
-	INCQ       R8
+	INCQ       R10
 	CMPQ       CX, SI
 	JGE        last272
-	MOVLQSX    32(CX), R9
-	MOVLQSX    32(DX), R10
-	XORQ       $0x01, R10
-	IMULQ      BX, R9
-	IMULQ      BX, R10
-	MOVQ       b_base+24(FP), R11
-	PREFETCHT0 (R11)(R9*8)
-	MOVQ       m_base+48(FP), R9
-	PREFETCHT0 (R9)(R10*8)
+	MOVLQSX    32(CX), R11
+	MOVLQSX    32(DX), R12
+	XORQ       $0x01, R12
+	IMULQ      BX, R11
+	IMULQ      BX, R12
+	PREFETCHT0 (DI)(R11*8)
+	PREFETCHT0 (R8)(R12*8)
 
 last272:
-	MOVLQSX (CX), R9
+	MOVLQSX (CX), R11
 	ADDQ    $0x04, CX
-	MOVQ    bAt_base+120(FP), R10
-	TESTQ   R10, R10
+	MOVQ    bAt_base+120(FP), R12
+	TESTQ   R12, R12
 	JZ      same273
-	MOVQ    (R10)(R9*8), R10
+	MOVQ    (R12)(R11*8), R12
 	JMP     found274
 
 same273:
-	MOVQ  R9, R10
-	IMULQ BX, R10
+	MOVQ  R11, R12
+	IMULQ BX, R12
 
 found274:
-	MOVQ    b_base+24(FP), R9
-	LEAQ    (R9)(R10*8), R10
-	MOVLQSX (DX), R9
+	MOVQ    b_base+24(FP), R11
+	LEAQ    (R11)(R12*8), R12
+	MOVLQSX (DX), R11
 	ADDQ    $0x04, DX
-	XORQ    $0x01, R9
-	MOVQ    mAt_base+144(FP), R11
-	TESTQ   R11, R11
+	XORQ    $0x01, R11
+	MOVQ    mAt_base+144(FP), R13
+	TESTQ   R13, R13
 	JZ      same275
-	MOVQ    (R11)(R9*8), R11
+	MOVQ    (R13)(R11*8), R13
 	JMP     found276
 
 same275:
-	MOVQ  R9, R11
-	IMULQ BX, R11
+	MOVQ  R11, R13
+	IMULQ BX, R13
 
 found276:
-	MOVQ m_base+48(FP), R9
-	LEAQ (R9)(R11*8), R11
-	XORQ R9, R9
-	MOVQ BX, R12
-	CMPQ R12, $0x00000004
+	MOVQ m_base+48(FP), R11
+	LEAQ (R11)(R13*8), R13
+	XORQ R11, R11
+	MOVQ BX, R14
+	CMPQ R14, $0x00000004
 	JLT  rest278
 
 whole277:
-	VMOVUPD   (R10)(R9*8), Y1
-	MOVQ      m_base+48(FP), R13
-	TESTQ     R13, R13
+	VMOVUPD   (R12)(R11*8), Y1
+	MOVQ      m_base+48(FP), R15
+	TESTQ     R15, R15
 	JZ        none279
-	VMOVUPD   (R11)(R9*8), Y2
+	VMOVUPD   (R13)(R11*8), Y2
 	VCMPPD    $0x00, Y0, Y2, Y3
 	VSUBPD    Y2, Y1, Y1
 	VBLENDVPD Y3, Y0, Y1, Y1
 
 none279:
-	VMOVUPD Y1, (AX)(R9*8)
-	ADDQ    $0x00000004, R9
-	SUBQ    $0x00000004, R12
-	CMPQ    R12, $0x00000004
+	VMOVUPD Y1, (AX)(R11*8)
+	ADDQ    $0x00000004, R11
+	SUBQ    $0x00000004, R14
+	CMPQ    R14, $0x00000004
 	JGE     whole277
 
 rest278:
-	TESTQ      R12, R12
+	TESTQ      R14, R14
 	JZ         done280
-	LEAQ       constants<>+544(SB), R13
-	NEGQ       R12
-	VMOVUPD    (R13)(R12*8), Y1
-	VMASKMOVPD (R10)(R9*8), Y1, Y2
-	MOVQ       m_base+48(FP), R10
-	TESTQ      R10, R10
+	LEAQ       constants<>+544(SB), R15
+	NEGQ       R14
+	VMOVUPD    (R15)(R14*8), Y1
+	VMASKMOVPD (R12)(R11*8), Y1, Y2
+	MOVQ       m_base+48(FP), R12
+	TESTQ      R12, R12
 	JZ         none281
-	VMASKMOVPD (R11)(R9*8), Y1, Y3
+	VMASKMOVPD (R13)(R11*8), Y1, Y3
 	VCMPPD     $0x00, Y0, Y3, Y4
 	VSUBPD     Y3, Y2, Y2
 	VBLENDVPD  Y4, Y0, Y2, Y2
@@ -2723,11 +2723,11 @@ rest278:
 none281:
 	VMOVAPD   Y0, Y3
 	VBLENDVPD Y1, Y2, Y3, Y3
-	VMOVUPD   Y3, (AX)(R9*8)
+	VMOVUPD   Y3, (AX)(R11*8)
 
 done280:
 	LEAQ (AX)(BX*8), AX
-	DECQ DI
+	DECQ R9
 	JNZ  again269
 
 done270:

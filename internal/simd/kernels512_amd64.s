@@ -2382,7 +2382,7 @@ done81:
 	RET
 
 // func cavities512(w []float64, b []float64, m []float64, s []int32, d []int32, bAt []int, mAt []int, n int, ns []int32)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
 TEXT ·cavities512(SB), $0-200
 	VBROADCASTSD constants<>+776(SB), Z0
 	MOVQ         w_base+0(FP), AX
@@ -2391,68 +2391,70 @@ TEXT ·cavities512(SB), $0-200
 	MOVQ         n+168(FP), BX
 	MOVQ         s_len+80(FP), SI
 	LEAQ         -32(CX)(SI*4), SI
-	MOVQ         s_len+80(FP), DI
+	MOVQ         b_base+24(FP), DI
+	MOVQ         m_base+48(FP), R8
+	TESTQ        R8, R8
+	CMOVQEQ      DI, R8
+	MOVQ         s_len+80(FP), R9
 	TESTQ        BX, BX
 	JZ           long137
 	CMPQ         BX, $0x08
 	JG           long137
-	XORQ         R8, R8
-	MOVQ         $-1, R9
-	BZHIQ        BX, R9, R9
-	KMOVB        R9, K1
-	TESTQ        DI, DI
+	XORQ         R10, R10
+	MOVQ         $-1, R11
+	BZHIQ        BX, R11, R11
+	KMOVB        R11, K1
+	TESTQ        R9, R9
 	JLE          done140
 
 again139:
 	CMPQ       CX, SI
 	JGE        last141
-	MOVLQSX    32(CX), R9
-	MOVLQSX    32(DX), R10
-	XORQ       $0x01, R10
-	IMULQ      BX, R9
-	IMULQ      BX, R10
-	MOVQ       b_base+24(FP), R11
-	PREFETCHT0 (R11)(R9*8)
-	MOVQ       m_base+48(FP), R9
-	PREFETCHT0 (R9)(R10*8)
+	MOVLQSX    32(CX), R11
+	MOVLQSX    32(DX), R12
+	XORQ       $0x01, R12
+	IMULQ      BX, R11
+	IMULQ      BX, R12
+	PREFETCHT0 (DI)(R11*8)
+	PREFETCHT0 (R8)(R12*8)
 
 last141:
-	MOVLQSX (CX), R9
+	MOVLQSX (CX), R11
 	ADDQ    $0x04, CX
-	MOVQ    bAt_base+120(FP), R10
-	TESTQ   R10, R10
+	MOVQ    bAt_base+120(FP), R12
+	TESTQ   R12, R12
 	JZ      same142
-	MOVQ    (R10)(R9*8), R10
+	MOVQ    (R12)(R11*8), R12
 	JMP     found143
 
 same142:
-	MOVQ  R9, R10
-	IMULQ BX, R10
+	MOVQ  R11, R12
+	IMULQ BX, R12
 
 found143:
-	MOVQ    b_base+24(FP), R9
-	LEAQ    (R9)(R10*8), R10
-	MOVLQSX (DX), R9
+	MOVQ    b_base+24(FP), R11
+	LEAQ    (R11)(R12*8), R12
+	MOVLQSX (DX), R11
 	ADDQ    $0x04, DX
-	XORQ    $0x01, R9
-	MOVQ    mAt_base+144(FP), R11
-	TESTQ   R11, R11
+	XORQ    $0x01, R11
+	MOVQ    mAt_base+144(FP), R13
+	TESTQ   R13, R13
 	JZ      same144
-	MOVQ    (R11)(R9*8), R11
+	MOVQ    (R13)(R11*8), R13
 	JMP     found145
 
 same144:
-	MOVQ  R9, R11
-	IMULQ BX, R11
+	MOVQ  R11, R13
+	IMULQ BX, R13
 
 found145:
-	MOVQ      m_base+48(FP), R9
-	LEAQ      (R9)(R11*8), R11
-	VMOVUPD.Z (R10)(R8*8), K1, Z1
-	MOVQ      m_base+48(FP), R9
-	TESTQ     R9, R9
+	MOVQ      m_base+48(FP), R11
+	LEAQ      (R11)(R13*8), R13
+	VMOVUPD.Z (R12)(R10*8), K1, Z1
+	MOVQ      m_base+48(FP), R11
+	TESTQ     R11, R11
 	JZ        none146
-	VMOVUPD.Z (R11)(R8*8), K1, Z2
+	VMOVUPD.Z (R13)(R10*8), K1, Z2
 	VCMPPD    $0x00, Z0, Z2, K2
 	VSUBPD    Z2, Z1, Z1
 	VMOVUPD   Z0, K2, Z1
@@ -2460,104 +2462,102 @@ found145:
 none146:
 	VMOVAPD Z0, Z2
 	VMOVUPD Z1, K1, Z2
-	VMOVUPD Z2, (AX)(R8*8)
+	VMOVUPD Z2, (AX)(R10*8)
 	LEAQ    (AX)(BX*8), AX
-	DECQ    DI
+	DECQ    R9
 	JNZ     again139
 
 done140:
 	JMP done138
 
 long137:
-	XORQ  R8, R8
-	TESTQ DI, DI
+	XORQ  R10, R10
+	TESTQ R9, R9
 	JLE   done148
 
 again147:
-	MOVQ    ns_base+176(FP), R9
-	TESTQ   R9, R9
+	MOVQ    ns_base+176(FP), R11
+	TESTQ   R11, R11
 	JZ      same149
-	MOVLQSX (R9)(R8*4), BX
+	MOVLQSX (R11)(R10*4), BX
 
 same149:
-	INCQ       R8
+	INCQ       R10
 	CMPQ       CX, SI
 	JGE        last150
-	MOVLQSX    32(CX), R9
-	MOVLQSX    32(DX), R10
-	XORQ       $0x01, R10
-	IMULQ      BX, R9
-	IMULQ      BX, R10
-	MOVQ       b_base+24(FP), R11
-	PREFETCHT0 (R11)(R9*8)
-	MOVQ       m_base+48(FP), R9
-	PREFETCHT0 (R9)(R10*8)
+	MOVLQSX    32(CX), R11
+	MOVLQSX    32(DX), R12
+	XORQ       $0x01, R12
+	IMULQ      BX, R11
+	IMULQ      BX, R12
+	PREFETCHT0 (DI)(R11*8)
+	PREFETCHT0 (R8)(R12*8)
 
 last150:
-	MOVLQSX (CX), R9
+	MOVLQSX (CX), R11
 	ADDQ    $0x04, CX
-	MOVQ    bAt_base+120(FP), R10
-	TESTQ   R10, R10
+	MOVQ    bAt_base+120(FP), R12
+	TESTQ   R12, R12
 	JZ      same151
-	MOVQ    (R10)(R9*8), R10
+	MOVQ    (R12)(R11*8), R12
 	JMP     found152
 
 same151:
-	MOVQ  R9, R10
-	IMULQ BX, R10
+	MOVQ  R11, R12
+	IMULQ BX, R12
 
 found152:
-	MOVQ    b_base+24(FP), R9
-	LEAQ    (R9)(R10*8), R10
-	MOVLQSX (DX), R9
+	MOVQ    b_base+24(FP), R11
+	LEAQ    (R11)(R12*8), R12
+	MOVLQSX (DX), R11
 	ADDQ    $0x04, DX
-	XORQ    $0x01, R9
-	MOVQ    mAt_base+144(FP), R11
-	TESTQ   R11, R11
+	XORQ    $0x01, R11
+	MOVQ    mAt_base+144(FP), R13
+	TESTQ   R13, R13
 	JZ      same153
-	MOVQ    (R11)(R9*8), R11
+	MOVQ    (R13)(R11*8), R13
 	JMP     found154
 
 same153:
-	MOVQ  R9, R11
-	IMULQ BX, R11
+	MOVQ  R11, R13
+	IMULQ BX, R13
 
 found154:
-	MOVQ m_base+48(FP), R9
-	LEAQ (R9)(R11*8), R11
-	XORQ R9, R9
-	MOVQ BX, R12
-	CMPQ R12, $0x00000008
+	MOVQ m_base+48(FP), R11
+	LEAQ (R11)(R13*8), R13
+	XORQ R11, R11
+	MOVQ BX, R14
+	CMPQ R14, $0x00000008
 	JLT  rest156
 
 whole155:
-	VMOVUPD (R10)(R9*8), Z1
-	MOVQ    m_base+48(FP), R13
-	TESTQ   R13, R13
+	VMOVUPD (R12)(R11*8), Z1
+	MOVQ    m_base+48(FP), R15
+	TESTQ   R15, R15
 	JZ      none157
-	VMOVUPD (R11)(R9*8), Z2
+	VMOVUPD (R13)(R11*8), Z2
 	VCMPPD  $0x00, Z0, Z2, K1
 	VSUBPD  Z2, Z1, Z1
 	VMOVUPD Z0, K1, Z1
 
 none157:
-	VMOVUPD Z1, (AX)(R9*8)
-	ADDQ    $0x00000008, R9
-	SUBQ    $0x00000008, R12
-	CMPQ    R12, $0x00000008
+	VMOVUPD Z1, (AX)(R11*8)
+	ADDQ    $0x00000008, R11
+	SUBQ    $0x00000008, R14
+	CMPQ    R14, $0x00000008
 	JGE     whole155
 
 rest156:
-	TESTQ     R12, R12
+	TESTQ     R14, R14
 	JZ        done158
-	MOVQ      $-1, R13
-	BZHIQ     R12, R13, R13
-	KMOVB     R13, K1
-	VMOVUPD.Z (R10)(R9*8), K1, Z1
-	MOVQ      m_base+48(FP), R10
-	TESTQ     R10, R10
+	MOVQ      $-1, R15
+	BZHIQ     R14, R15, R15
+	KMOVB     R15, K1
+	VMOVUPD.Z (R12)(R11*8), K1, Z1
+	MOVQ      m_base+48(FP), R12
+	TESTQ     R12, R12
 	JZ        none159
-	VMOVUPD.Z (R11)(R9*8), K1, Z2
+	VMOVUPD.Z (R13)(R11*8), K1, Z2
 	VCMPPD    $0x00, Z0, Z2, K2
 	VSUBPD    Z2, Z1, Z1
 	VMOVUPD   Z0, K2, Z1
@@ -2565,11 +2565,11 @@ rest156:
 none159:
 	VMOVAPD Z0, Z2
 	VMOVUPD Z1, K1, Z2
-	VMOVUPD Z2, (AX)(R9*8)
+	VMOVUPD Z2, (AX)(R11*8)
 
 done158:
 	LEAQ (AX)(BX*8), AX
-	DECQ DI
+	DECQ R9
 	JNZ  again147
 
 done148:

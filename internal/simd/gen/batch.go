@@ -132,6 +132,9 @@ func (v vectors) cavities() {
 	v.hoist("negativeInfinity")
 	w, source, directed, n, end := v.base("w"), v.base("s"), v.base("d"), v.intParam("n"), v.length("s")
 	v.LEAQ(operand.Mem{Base: source, Index: end, Scale: 4, Disp: -4 * lookahead}, end)
+	beliefs, messages := v.base("b"), v.base("m")
+	v.TESTQ(messages, messages)
+	v.CMOVQEQ(beliefs, messages) // of no messages none can be asked for
 	v.parts(v.length("s"), n, "ns", func(row rows) {
 		last := v.label("last")
 		v.CMPQ(source, end)
@@ -140,8 +143,8 @@ func (v vectors) cavities() {
 		v.XORQ(operand.U8(1), back)
 		v.IMULQ(n, ahead)
 		v.IMULQ(n, back)
-		v.PREFETCHT0(at64(v.base("b"), ahead, 0)) // where parts follow each other; it is no use, and no harm, elsewhere
-		v.PREFETCHT0(at64(v.base("m"), back, 0))
+		v.PREFETCHT0(at64(beliefs, ahead, 0)) // where parts follow each other; it is no use, and no harm, elsewhere
+		v.PREFETCHT0(at64(messages, back, 0))
 		v.Label(last)
 		b, d := v.partOf("b", "bAt", v.index(source), n), v.index(directed)
 		v.XORQ(operand.U8(1), d)
