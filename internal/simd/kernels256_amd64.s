@@ -2570,10 +2570,12 @@ again261:
 	JGE        last263
 	MOVLQSX    32(CX), R11
 	MOVLQSX    32(DX), R12
-	XORQ       $0x01, R12
+	ANDQ       $-2, R12
 	IMULQ      BX, R11
 	IMULQ      BX, R12
 	PREFETCHT0 (DI)(R11*8)
+	PREFETCHT0 (R8)(R12*8)
+	ADDQ       BX, R12
 	PREFETCHT0 (R8)(R12*8)
 
 last263:
@@ -2645,10 +2647,12 @@ same271:
 	JGE        last272
 	MOVLQSX    32(CX), R11
 	MOVLQSX    32(DX), R12
-	XORQ       $0x01, R12
+	ANDQ       $-2, R12
 	IMULQ      BX, R11
 	IMULQ      BX, R12
 	PREFETCHT0 (DI)(R11*8)
+	PREFETCHT0 (R8)(R12*8)
+	ADDQ       BX, R12
 	PREFETCHT0 (R8)(R12*8)
 
 last272:

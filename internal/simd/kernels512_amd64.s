@@ -2412,10 +2412,12 @@ again139:
 	JGE        last141
 	MOVLQSX    32(CX), R11
 	MOVLQSX    32(DX), R12
-	XORQ       $0x01, R12
+	ANDQ       $-2, R12
 	IMULQ      BX, R11
 	IMULQ      BX, R12
 	PREFETCHT0 (DI)(R11*8)
+	PREFETCHT0 (R8)(R12*8)
+	ADDQ       BX, R12
 	PREFETCHT0 (R8)(R12*8)
 
 last141:
@@ -2487,10 +2489,12 @@ same149:
 	JGE        last150
 	MOVLQSX    32(CX), R11
 	MOVLQSX    32(DX), R12
-	XORQ       $0x01, R12
+	ANDQ       $-2, R12
 	IMULQ      BX, R11
 	IMULQ      BX, R12
 	PREFETCHT0 (DI)(R11*8)
+	PREFETCHT0 (R8)(R12*8)
+	ADDQ       BX, R12
 	PREFETCHT0 (R8)(R12*8)
 
 last150:

@@ -140,10 +140,12 @@ func (v vectors) cavities() {
 		v.CMPQ(source, end)
 		v.JGE(label(last))
 		ahead, back := v.short(source, 4*lookahead), v.short(directed, 4*lookahead)
-		v.XORQ(operand.U8(1), back)
+		v.ANDQ(operand.I8(-2), back) // both directions: Absorb needs the other one
 		v.IMULQ(n, ahead)
 		v.IMULQ(n, back)
 		v.PREFETCHT0(at64(beliefs, ahead, 0)) // where parts follow each other; it is no use, and no harm, elsewhere
+		v.PREFETCHT0(at64(messages, back, 0))
+		v.ADDQ(n, back)
 		v.PREFETCHT0(at64(messages, back, 0))
 		v.Label(last)
 		b, d := v.partOf("b", "bAt", v.index(source), n), v.index(directed)
