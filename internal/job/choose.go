@@ -141,34 +141,81 @@ const (
 	togetherPairs = 1 << 17
 )
 
-// openEdges decides, where options and data leave it open how edges are made, whether folds of labels choose it, or,
-// of labels that are too few, and nodes without features, what is justified. It says so. Where labels of most nodes are
-// known, edges that are learned must be compared, as they are what is usual.
+// openEdges decides, where options and data leave it open how edges are made, which candidates folds of labels choose
+// from, or, of labels that are too few, and nodes without features, what is justified. It says so.
 func (p *Prepared) openEdges() string {
 	if !p.hides() {
 		return ""
 	}
-	few, alone, in := p.fewLabels(), p.Group == nil || p.Group.Size() == 1, p.Problem.Data[0]
-	compares := !few && (p.triesTogether() || p.mostHidden() && p.made(edgesMoments))
-	justifies := few && p.bare() && p.mostHidden() && p.made(edgesBalanced)
+	grid, few, alone := p.candidates(), p.fewLabels(), p.Group == nil || p.Group.Size() == 1
 	switch {
-	case compares && !alone:
+	case len(grid) > 1 && alone:
+		p.grid = grid
+		return ""
+	case len(grid) > 1 && !few:
 		return fmt.Sprintf("labels are hidden: one process would choose by folds of labels how edges are made, "+
 			"and %d learn them together; compare with {no-edges}", p.Group.Size())
-	case compares, justifies && alone && !p.large() && len(comparedLabels(in)) >= leastSigned:
-		p.choosing = true // of few labels between neighbours that are alike and those that differ, no more
-	}
-	if p.choosing || !justifies {
+	case len(grid) == 0:
 		return ""
 	}
-	chosen := Candidate{Edges: justified(in)}
-	if p.asked.Prior == 0 && !p.asked.givesL2() {
+	chosen := Candidate{Edges: grid[0].Edges}
+	if p.asked.leavesPrior() {
 		chosen.Prior, p.Options.Prior = evenPrior, evenPrior
-		p.Problem.L2 = p.Options.l2(sampleCount(p.Problem.Data))
 	}
 	p.Options.Edges = chosen.Edges.String()
 	return fmt.Sprintf("few labels: %d are too few to choose by, neighbours are taken to be alike, as far as degrees and "+
-		"the number of states justify, and classes to be equally frequent: %s", len(knownLabels(in)), chosen)
+		"the number of states justify, and classes to be equally frequent: %s", len(knownLabels(p.Problem.Data[0])), chosen)
+}
+
+// candidates are the grid, or none where there is nothing to compare, as where labels of most nodes are known and edges
+// that are learned, which are what is usual, would take too long. For each number of hops the usual comes first, then
+// the simplest, and edges alone last, which features that tell something beat. Without features few labels tell too
+// little of how frequent classes are, and edges carry chance; fewer still tell between neighbours that are alike and
+// those that differ, no more.
+func (p *Prepared) candidates() (grid []Candidate) {
+	in, given, even := p.Problem.Data[0], p.Set.Recipe.Hops, 0.
+	hidden, large, tries := p.mostHidden(), p.large(), p.triesTogether()
+	bare, balances, moments := hidden && p.bare(), p.made(edgesBalanced), p.made(edgesMoments)
+	usual, strength := justified(in), rounded(meanCoupling(in))
+	alike, apart := edgeRule{name: edgesPotts, strength: strength}, edgeRule{name: edgesPotts, strength: -strength}
+	if bare {
+		alike, apart = edgeRule{name: edgesBalanced, strength: 1}, edgeRule{name: edgesBalanced, strength: -1}
+		even = evenPrior
+	}
+	if p.fewLabels() {
+		if bare && balances {
+			grid = []Candidate{{Hops: given, Edges: usual, Prior: even}, {Hops: given, Edges: apart, Prior: even}}
+		}
+		if large || len(comparedLabels(in)) < leastSigned {
+			grid = grid[:min(1, len(grid))]
+		}
+		return grid
+	}
+	most := given
+	if p.HopsOpen && p.Set.CanAverage() && !large {
+		most = choiceHops
+	}
+	for hops := given; hops <= most && (tries || hidden && moments); hops++ {
+		for _, of := range []struct {
+			tried bool
+			edges edgeRule
+			prior float64
+		}{
+			{bare, usual, even},
+			{!hidden && hops == given, together, 0},
+			{true, noEdges, 0},
+			{balances, alike, even},
+			{balances, apart, 0},
+			{moments, edgeRule{name: edgesMoments, strength: strength}, 0},
+			{tries, together, 0},
+			{hidden && hops == given && balances && !bare && !large, usual, evenPrior},
+		} {
+			if of.tried {
+				grid = append(grid, Candidate{Hops: hops, Prior: of.prior, Edges: of.edges})
+			}
+		}
+	}
+	return grid
 }
 
 // fewLabels reports that labels are too few to choose strengths of edges by.
@@ -227,11 +274,11 @@ func pairsOf(in *crf.Instance) (n int) {
 // choose replaces the preparation by that of the candidate which predicts best what was held out, where something
 // is left open, in the time that is left. A run that is interrupted meanwhile chooses anew.
 func (r *run) choose(ctx context.Context) error {
-	if !r.p.choosing {
+	if r.p.grid == nil {
 		return nil
 	}
 	c := r.p.newSelection(r.watch)
-	finalists, err := c.compare(ctx)
+	finalists, err := c.compare(ctx, r.p.grid)
 	if ctx.Err() != nil {
 		return r.interrupted(fmt.Sprintf("while candidates were compared, after %d of them", len(c.tried)))
 	}
@@ -271,13 +318,11 @@ func (r *run) interrupted(while string) error {
 
 // chosen is the preparation of the training that was chosen.
 func (p *Prepared) chosen(ctx context.Context, made *Choice) (*Prepared, error) {
-	best, o, t := made.Chosen, p.asked, p.Task
+	best, o := made.Chosen, p.asked
 	o.Edges, o.Prior, o.Scale = best.Edges.String(), cmp.Or(best.Prior, o.Prior), p.Options.Scale
-	if best.Hops > t.Set.Recipe.Hops {
-		var err error
-		if t, err = t.averaged(ctx, best.Hops, p.Options.Memory); err != nil {
-			return nil, err
-		}
+	t, err := p.over(ctx, best.Hops)
+	if err != nil {
+		return nil, err
 	}
 	own, err := Prepare(ctx, o, t)
 	if err == nil {
@@ -307,7 +352,7 @@ func (p *Prepared) recallChoice(ctx context.Context, folder *Folder) error {
 	} else if _, err := readRecord(folder.files.Path(choiceFile), &made); err != nil || made == nil {
 		return err
 	}
-	if !p.choosing {
+	if p.grid == nil {
 		p.recall(made)
 		return nil
 	}
@@ -324,10 +369,10 @@ func (p *Prepared) recallChoice(ctx context.Context, folder *Folder) error {
 // without features, what fewer labels have.
 func (c *selection) decide(finalists []*trial) *Choice {
 	made := &Choice{Metric: c.metric, Cut: c.late()}
-	chosen, best := finalists[0], finalists[0]
+	chosen, best := finalists[0], slices.MinFunc(finalists, byScore)
 	for _, t := range finalists {
 		errors, least := 1.0, 0.0
-		if chosen == finalists[0] && chosen.Edges != noEdges {
+		if chosen == finalists[0] && chosen.asked.Edges != noEdges {
 			errors = 2
 		}
 		if t.Edges.strength < 0 {
@@ -336,95 +381,64 @@ func (c *selection) decide(finalists []*trial) *Choice {
 		if behind, err := apart(chosen, t); behind > max(least, errors*err) {
 			chosen = t
 		}
-		if t.score() < best.score() {
-			best = t
-		}
-	}
-	for _, t := range finalists {
 		_, err := apart(t, best)
-		made.Candidates = append(made.Candidates, t.shown(err))
+		t.Error = runfolder.Float(err)
+		made.Candidates = append(made.Candidates, t.Candidate)
 	}
-	made.Chosen, made.Seconds = made.Candidates[slices.Index(finalists, chosen)], time.Since(c.started).Seconds()
+	made.Chosen, made.Seconds = chosen.Candidate, time.Since(c.started).Seconds()
 	return made
 }
 
-// compare asks of each number of hops which edges, and of each kind of edges which strength and prior. Finalists are
-// the best of each kind, in the order in which kinds are asked for.
-func (c *selection) compare(ctx context.Context) (finalists []*trial, err error) {
-	given, open := c.p.Set.Recipe.Hops, c.p.asked.Prior == 0 && !c.p.asked.givesL2()
-	most := max(given, choiceHops)
-	if c.p.large() {
-		most = given
-	}
-	for hops := given; hops <= most; hops++ {
-		if there, err := c.over(ctx, hops); err != nil || !there {
-			return finalists, err
+// compare climbs from each candidate of a grid. Finalists are what it comes to, in the order of the grid.
+func (c *selection) compare(ctx context.Context, grid []Candidate) (finalists []*trial, err error) {
+	alone, prior := (*trial)(nil), 1.
+	for _, from := range grid {
+		if len(finalists) > 0 && c.late() {
+			break
 		}
-		alone, prior := (*trial)(nil), 1.
-		for _, from := range c.kinds(hops == given) {
-			if len(finalists) > 0 && c.late() {
-				break
+		if c.folds == nil || from.Hops != c.seen.Hops || from.Scale != c.seen.Scale {
+			if there, err := c.see(ctx, from); err != nil || !there {
+				return finalists, err
 			}
-			if from.Hops, from.Prior = hops, cmp.Or(from.Prior, prior); !open {
-				from.Prior = 0
+			if from.Scale == "" {
+				alone, prior = nil, 1
 			}
-			found, err := c.climb(ctx, from, alone)
-			if errors.As(err, new(*learn.DivergedError)) || err == nil && (found == nil || slices.Contains(finalists, found)) {
-				continue
-			} else if err != nil {
-				return nil, err
-			}
-			if from.Edges == noEdges {
-				alone, prior = found, found.Prior
-			}
-			if finalists = append(finalists, found); c.watch.Candidate != nil {
-				c.watch.Candidate(found.shown(0))
-			}
+		}
+		if from.Prior = cmp.Or(from.Prior, prior); !c.p.asked.leavesPrior() {
+			from.Prior = 0
+		}
+		found, err := c.climb(ctx, from, alone)
+		if errors.As(err, new(*learn.DivergedError)) || err == nil && (found == nil || slices.Contains(finalists, found)) {
+			continue
+		} else if err != nil {
+			return nil, err
+		}
+		if from.Edges == noEdges && alone == nil {
+			alone, prior = found, found.Prior
+		}
+		if finalists = append(finalists, found); c.watch.Candidate != nil {
+			c.watch.Candidate(found.Candidate)
 		}
 	}
 	return finalists, nil
 }
 
-// kinds are what climbs begin with: what is usual, then the simplest first, and edges alone last, which features that
-// tell something beat. Without features few labels tell too little of how frequent classes are, and edges carry chance.
-func (c *selection) kinds(first bool) (kinds []Candidate) {
-	in, strength, even := c.raw[0], rounded(meanCoupling(c.raw[0])), 0.
-	alike, apart := edgeRule{name: edgesPotts, strength: strength}, edgeRule{name: edgesPotts, strength: -strength}
-	if c.p.mostHidden() && c.p.bare() {
-		alike, apart = edgeRule{name: edgesBalanced, strength: 1}, edgeRule{name: edgesBalanced, strength: -1}
-		even = evenPrior
-		if kinds = append(kinds, Candidate{Edges: justified(in), Prior: even}); c.p.fewLabels() {
-			return append(kinds, Candidate{Edges: apart, Prior: even})
-		}
-	} else if first && !c.p.mostHidden() {
-		kinds = append(kinds, Candidate{Edges: together})
-	}
-	kinds = append(kinds, Candidate{Edges: noEdges})
-	if c.p.made(edgesBalanced) {
-		kinds = append(kinds, Candidate{Edges: alike, Prior: even}, Candidate{Edges: apart})
-	}
-	if c.p.made(edgesMoments) {
-		kinds = append(kinds, Candidate{Edges: edgeRule{name: edgesMoments, strength: strength}})
-	}
-	if c.p.triesTogether() {
-		kinds = append(kinds, Candidate{Edges: together})
-	}
-	if first && even == 0 && c.p.mostHidden() && c.p.made(edgesBalanced) && !c.p.large() { // edges alone
-		kinds = append(kinds, Candidate{Edges: justified(in), Prior: evenPrior})
-	}
-	return kinds
-}
-
 // climb takes steps of strength and prior from a candidate, as long as one is better; nil: it is worse than node
-// features alone by more than one standard error, or, with neighbours that differ, at all. The weaker edges are, the
-// nearer they come to these: so strengths below half of the first are for those that are better.
+// features alone by more than one standard error, or, with neighbours that differ, at all, or gains less than leastGain
+// by another scale. The weaker edges are, the nearer they come to node features alone: so strengths below half of the
+// first are for those that are better.
 func (c *selection) climb(ctx context.Context, from Candidate, alone *trial) (*trial, error) {
 	best, err := c.try(ctx, from)
 	if err != nil {
 		return nil, err
 	}
 	if alone != nil {
-		if behind, err := apart(best, alone); behind > err || from.Edges.strength < 0 && behind >= 0 {
+		behind, err := apart(best, alone)
+		worse := behind > err || from.Edges.strength < 0 && behind >= 0
+		if from.Scale != "" {
+			worse = best.score() > alone.score()*(1-leastGain)
+		}
+		if worse {
 			return nil, nil
 		}
 	}
@@ -432,11 +446,11 @@ func (c *selection) climb(ctx context.Context, from Candidate, alone *trial) (*t
 	switch {
 	case from.Edges == together && from.Hops == c.p.Set.Recipe.Hops: // the others take long
 		moves = moves[:1]
-	case from.Edges == together || from.Edges.power != 0 || c.p.fewLabels():
+	case from.Edges == together || from.Edges.power != 0 || from.Scale != "" || c.p.fewLabels():
 		moves = nil
 	}
 	for i, idle := 0, 0; idle < len(moves) && !c.late(); i, idle = i+1, idle+1 {
-		by, next := moves[i%len(moves)], best.Candidate
+		by, next := moves[i%len(moves)], best.asked
 		least, size := leastStrength, math.Abs(next.Edges.strength)*by.strength
 		if alone != nil && best.score() >= alone.score() {
 			least = .45 * math.Abs(from.Edges.strength) // steps of √2 are rounded
@@ -457,34 +471,37 @@ func (c *selection) climb(ctx context.Context, from Candidate, alone *trial) (*t
 	return best, nil
 }
 
-// over takes means over hops, and divides their labels into folds; false where means would take too much memory, or
-// are not to be had.
-func (c *selection) over(ctx context.Context, hops int) (bool, error) {
-	p := c.p
-	if hops == p.Set.Recipe.Hops {
-		return true, c.divide(p.Set.Instances, p.Problem.Data, p.scale)
-	}
-	if !p.HopsOpen || !p.Set.CanAverage() || c.late() {
-		return false, nil
-	}
-	task, err := p.Task.averaged(ctx, hops, p.Options.Memory)
+// see takes features as a candidate has them, and divides their labels into folds; false where means over hops would
+// take too much memory, or nodes of an evaluation set have other ones, or labels are too few for folds.
+func (c *selection) see(ctx context.Context, of Candidate) (bool, error) {
+	p, scale, scaled := c.p, c.p.scale, c.p.Problem.Data
+	t, err := p.over(ctx, of.Hops)
 	if errors.As(err, new(*memory.Error)) || errors.Is(err, errOtherFeatures) {
-		c.watch.note("means over %d hops were not tried: %v", hops, err)
+		c.watch.note("means over %d hops were not tried: %v", of.Hops, err)
 		return false, nil
 	}
-	var each *standardise.Map
-	if err == nil && p.Options.Standardise {
-		each, err = standardise.Measure(ctx, &task.Set.Schema, task.Set.Instances, p.Options.Threads)
+	if err == nil && t.Set != p.Set && p.Options.Standardise {
+		scale, err = standardise.Measure(ctx, &t.Set.Schema, t.Set.Instances, p.Options.Threads)
 	}
-	if err != nil {
-		return false, err
+	if err == nil && (t.Set != p.Set || of.Scale != "") {
+		scale, err = onScale(scale, cmp.Or(of.Scale, p.Options.Scale))
+		if err == nil {
+			scaled, err = onto(ctx, scale, t.Set.Instances, nil)
+		}
 	}
-	return true, c.divideOn(ctx, task.Set.Instances, each, p.Options.Scale)
+	if err == nil {
+		c.seen, c.scale = of, scale
+		err = c.divide(t.Set.Instances, scaled)
+	}
+	return len(c.folds) > 0, err
 }
 
-// averaged is the task with means over so many hops.
-func (t Task) averaged(ctx context.Context, hops int, allowed int64) (Task, error) {
-	t, err := t.with(func(set *dataset.Set) (*dataset.Set, error) { return set.Averaged(ctx, hops, allowed) })
+// over is the task with means over so many hops.
+func (p *Prepared) over(ctx context.Context, hops int) (t Task, err error) {
+	if t = p.Task; hops <= t.Set.Recipe.Hops {
+		return t, nil
+	}
+	t, err = t.with(func(set *dataset.Set) (*dataset.Set, error) { return set.Averaged(ctx, hops, p.Options.Memory) })
 	for _, e := range t.Evaluations {
 		if err == nil && e.Set.Schema.NodeTypes[0].Features != t.Set.Schema.NodeTypes[0].Features {
 			err = errOtherFeatures
@@ -504,34 +521,37 @@ const mostScaling, labelsPerFeature = 1 << 21, 64
 // folds are of it.
 const leastGain = 0.01
 
-// compareScales predicts labels that are held out by node features alone, with each scale; nil: labels are too few,
-// or so many that it does not matter. Where labels of a network are hidden, folds choose a prior: to choose twice is
-// worse, and what they name has to give the same model.
-func (p *Prepared) compareScales(ctx context.Context, each *standardise.Map) (*Choice, error) {
-	o := p.Options
-	if each == nil || p.knownShare() <= mostKnown || o.givesL2() || p.Initial != nil || o.Physics != "" ||
-		each.Changed() < 2 || !p.suitScales() {
-		return nil, nil
+// chooseScale decides on the scale of features, where options leave it open: by labels that are held out, which node
+// features alone predict with each scale, unless labels are too few, or so many that it does not matter. Where labels
+// of a network are hidden, folds choose a prior: to choose twice is worse, and what they name has to give the same
+// model.
+func (p *Prepared) chooseScale(ctx context.Context, each *standardise.Map) error {
+	o := &p.Options
+	if o.Scale != scaleAuto {
+		return nil
 	}
-	alone := slices.DeleteFunc(withoutEdges(p.Set.Instances),
+	if o.Scale = scaleEach; each == nil || p.knownShare() <= mostKnown || o.givesL2() || p.Initial != nil ||
+		o.Physics != "" || each.Changed() < 2 || !p.suitScales() {
+		return nil
+	}
+	alone, set := *p, *p.Set
+	alone.Set, alone.scale = &set, each
+	set.Instances = slices.DeleteFunc(withoutEdges(set.Instances),
 		func(in *crf.Instance) bool { return len(in.Samples()) == 0 })
-	ctx = context.WithoutCancel(ctx) // it takes seconds, and no folder is there to go on in
-	c := p.newSelection(Watch{})
-	var tried []*trial
+	c := alone.newSelection(Watch{})
+	var grid []Candidate
 	for _, scale := range []string{scaleEach, scaleOne + "1", scaleOne + "0.5"} {
-		if err := c.divideOn(ctx, alone, each, scale); err != nil || len(c.folds) == 0 || c.late() {
-			return nil, err // there is nothing to compare by, or no time
-		}
-		t, err := c.try(ctx, Candidate{Scale: scale, Edges: noEdges})
-		if err != nil {
-			return nil, err
-		}
-		if len(tried) == 0 || t.score() <= tried[0].score()*(1-leastGain) {
-			tried = append(tried, t)
-		}
+		grid = append(grid, Candidate{Scale: scale, Edges: noEdges})
 	}
-	slices.SortStableFunc(tried[1:], func(a, b *trial) int { return cmp.Compare(a.score(), b.score()) })
-	return c.decide(tried), nil
+	finalists, err := c.compare(context.WithoutCancel(ctx), grid) // it takes seconds, and no folder is there to go on in
+	if err != nil || len(finalists) == 0 || c.late() {
+		return err // there was nothing to compare by, or no time
+	}
+	slices.SortStableFunc(finalists[1:], byScore)
+	if made := c.decide(finalists); made.Chosen.Scale != scaleEach {
+		o.Scale, p.said = made.Chosen.Scale, append(p.said, made.note())
+	}
+	return nil
 }
 
 // suitScales reports whether features of nodes are dense, and their labels neither too few nor too many, to choose a

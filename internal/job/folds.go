@@ -33,39 +33,25 @@ const (
 	unseenMistakes = 0.5
 )
 
-// trial is what came of one candidate. Edges are those before labels are asked for a power of beliefs.
+// trial is a candidate with what came of it, and with the power of beliefs that has the smallest score.
 type trial struct {
 	Candidate
-	power  float64   // of beliefs, with which the score is smallest
-	losses []float64 // of each label that was held out
-	// surprise is the mean loss of these, were each another than the likeliest.
-	surprise, accuracy float64
-}
-
-// shown is the candidate for a reader, with the power that was found.
-func (t *trial) shown(err float64) Candidate {
-	c := t.Candidate
-	c.Edges.power, c.Accuracy = t.power, runfolder.Float(t.accuracy)
-	c.Loss, c.Error = runfolder.Float(t.loss()), runfolder.Float(err)
-	return c
-}
-
-func (t *trial) loss() float64 {
-	sum := 0.0
-	for _, x := range t.losses {
-		sum += x
-	}
-	return sum / float64(len(t.losses))
+	asked    Candidate // without that power
+	losses   []float64 // of each label that was held out
+	surprise float64   // the mean loss of these, were each another than the likeliest
 }
 
 // score is what trials are compared by.
-func (t *trial) score() float64 { return t.loss() + t.penalty() }
+func (t *trial) score() float64 { return float64(t.Loss) + t.penalty() }
+
+// byScore compares trials.
+func byScore(a, b *trial) int { return cmp.Compare(a.score(), b.score()) }
 
 // penalty is a label's share of what unseen mistakes cost, and of three normal priors. Weights have one of deviation 1:
 // they are half of a rule's strength on either side of their middle. The logarithms of the power, and of the deviation
 // of the weights of features, have the others.
 func (t *trial) penalty() float64 {
-	half, steps := t.Edges.strength/2, math.Log(t.power/cmp.Or(t.Edges.power, 1))/powerDeviation
+	half, steps := t.Edges.strength/2, math.Log(t.Edges.power/cmp.Or(t.asked.Edges.power, 1))/powerDeviation
 	wider := math.Log(cmp.Or(t.Prior, 1)) / powerDeviation
 	if t.Prior == evenPrior { // no deviation of weights: there are none
 		wider = 0
@@ -94,8 +80,8 @@ type selection struct {
 	tried   map[Candidate]*trial
 	started time.Time
 
-	// What candidates at hand learn from: data with features as they are, the scale that they are learned on, the folds.
-	raw   []*crf.Instance
+	// What candidates at hand learn from: features as seen has them, the scale that they are learned on, the folds.
+	seen  Candidate
 	scale *standardise.Map
 	folds []fold
 }
@@ -123,29 +109,27 @@ func (c *selection) try(ctx context.Context, of Candidate) (best *trial, err err
 	if err != nil {
 		return nil, err
 	}
-	steps, accuracy, share := powerSteps, 0., 1/float64(len(guesses))
+	steps, n := powerSteps, float64(len(guesses))
 	if of.Scale != "" || !c.p.everyStateSeen() {
 		steps = 0 // of others labels cannot tell how sure beliefs may be
 	}
-	for _, g := range guesses {
-		if g.label == g.likeliest {
-			accuracy += share
-		}
-	}
 	for i := -steps; i <= steps; i++ {
-		t := &trial{Candidate: of, accuracy: accuracy}
-		t.power = rounded(cmp.Or(of.Edges.power, 1) * math.Pow(math.Sqrt2, float64(i)))
+		t, sum := &trial{Candidate: of, asked: of}, 0.
+		t.Edges.power = rounded(cmp.Or(of.Edges.power, 1) * math.Pow(math.Sqrt2, float64(i)))
 		for _, g := range guesses {
-			loss, surprise := g.tempered(t.power)
-			if t.losses = append(t.losses, loss); steps > 0 {
-				t.surprise += surprise / float64(len(guesses))
+			loss, surprise := g.tempered(t.Edges.power)
+			if t.losses, sum = append(t.losses, loss), sum+loss; steps > 0 {
+				t.surprise += surprise / n
+			}
+			if g.label == g.likeliest {
+				t.Accuracy += runfolder.Float(1 / n)
 			}
 		}
-		if best == nil || t.score() < best.score() {
+		if t.Loss = runfolder.Float(sum / n); best == nil || t.score() < best.score() {
 			best = t
 		}
 	}
-	if math.IsNaN(best.loss()) {
+	if math.IsNaN(float64(best.Loss)) {
 		return nil, fmt.Errorf("%s gives no loss that is a number", of)
 	}
 	c.tried[of] = best
@@ -188,7 +172,7 @@ func (c *selection) predict(ctx context.Context, k int, of Candidate, threads in
 	if w.Threads = threads; rule.makes() && rule.strength == 0 {
 		f.Instances, w.Counting = withoutEdges(f.Instances), nil
 	} else if rule.makes() {
-		rule.put(m, carriers(&m.Schema, c.raw, rule.name), learned, f.data)
+		rule.put(m, carriers(&m.Schema, c.p.Set.Instances, rule.name), learned, f.data)
 	}
 	if rule.name == edgesBalanced {
 		if f.Instances, err = allBalanced(f.Instances); err != nil {
@@ -217,30 +201,23 @@ func (c *selection) predict(ctx context.Context, k int, of Candidate, threads in
 func (c *selection) learn(ctx context.Context, k int, of Candidate, threads int) (m *crf.Model, err error) {
 	f, o, s := c.folds[k], c.p.Options, c.p.Settings
 	o.Prior, o.Epsilon = cmp.Or(of.Prior, o.Prior), 0 // nodes by themselves are learned by likelihood
-	fit := func(problem learn.Problem, s learn.Settings) error {
-		problem.L2 = o.l2(sampleCount(f.data))
-		fitted, err := learn.Fit(ctx, problem, s)
-		if err == nil {
-			m = fitted.Model
-		}
-		return err
-	}
 	problem := c.p.Problem
+	problem.L2 = o.l2(sampleCount(f.data))
 	if m = f.nodes[o.Prior]; m == nil {
-		problem.Counting, problem.Loss = nil, 0
-		if problem.Data, err = onlyNodes(f.data); err == nil {
-			problem.Model, err = crf.NewModel(problem.Model.Schema)
+		alone := problem
+		alone.Counting, alone.Loss = nil, 0
+		if alone.Data, err = onlyNodes(f.data); err == nil {
+			alone.Model, err = crf.NewModel(problem.Model.Schema)
 		}
 		if err == nil {
-			err = fit(problem, learn.Settings{Method: learn.Exact, RelativeTolerance: choiceTolerance,
-				MaxPasses: choicePasses, Memory: -1})
+			m, err = modelOf(learn.Fit(ctx, alone, learn.Settings{Method: learn.Exact, RelativeTolerance: choiceTolerance,
+				MaxPasses: choicePasses, Memory: -1}))
 		}
 		f.nodes[o.Prior] = m
 	}
 	if err != nil || of.Edges != together {
 		return m, err
 	}
-	problem = c.p.Problem
 	problem.Data, problem.Model = f.data, m
 	s.Resume, s.Threads, s.MaxPasses = nil, threads, cmp.Or(c.p.asked.MaxPasses, togetherPasses)
 	if s.Step, err = learn.ParseStep(o.Step); err != nil { // a rule of steps is of one run
@@ -249,8 +226,7 @@ func (c *selection) learn(ctx context.Context, k int, of Candidate, threads int)
 	if o.MaxTime > 0 { // an equal part, and a first candidate in any case
 		s.MaxTime = max(time.Millisecond, c.left(len(c.folds)-k))
 	}
-	err = fit(problem, s)
-	return m, err
+	return modelOf(learn.Fit(ctx, problem, s))
 }
 
 // tempered is what a label loses that is predicted by a power of beliefs, and what it would lose were the others than
@@ -285,11 +261,11 @@ type fold struct {
 	Evaluation
 }
 
-// divide makes the folds of instances that are learned from on a scale: of whole ones, or of labels where these are
-// few. In large networks one of them is all there is time for, where edges are chosen, unless it has so few labels
+// divide makes the folds of instances that are learned from scaled: of whole ones, or of labels where these are few. In
+// large networks one of them is all there is time for, where edges are chosen, unless it has so few labels
 // that it would tell nothing.
-func (c *selection) divide(raw, scaled []*crf.Instance, scale *standardise.Map) (err error) {
-	c.raw, c.scale, c.folds = raw, scale, nil
+func (c *selection) divide(raw, scaled []*crf.Instance) (err error) {
+	c.folds = nil
 	parts, n, how := dealt(raw, c.p.Options.Seed), 0, ""
 	for k := 0; k < mostFolds && how == ""; k++ {
 		f := fold{nodes: map[float64]*crf.Model{}}
@@ -314,7 +290,7 @@ func (c *selection) divide(raw, scaled []*crf.Instance, scale *standardise.Map) 
 		if len(f.Instances) > 0 && len(f.data) > 0 {
 			c.folds = append(c.folds, f)
 		}
-		if k == 0 && c.p.choosing && c.p.large() && n >= leastLabels {
+		if k == 0 && c.p.grid != nil && c.p.large() && n >= leastLabels {
 			how = "one fold"
 		}
 	}
