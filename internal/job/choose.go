@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,15 +21,19 @@ import (
 	"github.com/blockbp/blockbp/learn"
 )
 
-// What options leave open is chosen here, by one rule.
+// This file goes from the labels that are given to the model that is learned from all of them:
 //
-// Candidates are the settings that are compared: scales of features, where all labels are known; else means of
-// features over hops, priors, and kinds of edges, each kind with the strength and the prior that a climb finds best.
-// The known labels are dealt to folds. A candidate learns from all folds but one, and predicts that one. Its score is
-// the log loss of what was predicted so, at the best power of beliefs; priors of strength, power and prior, and
-// mistakes not seen yet, add to it (folds.go). The first candidate is what is usual, or else the simplest. A later
-// one is chosen where its score is smaller by more than one standard error of the difference, or by two against what
-// is usual. A note says what was chosen, and choice.json and the report have all candidates.
+//  1. openEdges asks whether options and data leave something open. If so, candidates lists the grid of what is
+//     compared: means of features over hops and, for each number of hops, kinds of edges, each with the strength and
+//     the prior that a climb begins with. Where all labels are known, scales of features are the grid (chooseScale).
+//  2. compare goes through the grid, and climb changes strength and prior for as long as the score falls.
+//  3. try is the scorer. The known labels are dealt to folds (folds.go). A candidate learns from all folds but one, and
+//     predicts that one. Its score is the log loss of what was predicted so, at the best power of beliefs; priors of
+//     strength, power and prior, and mistakes not seen yet, add to it.
+//  4. decide takes a finalist. The first is what is usual, or else the simplest. A later one is chosen where its score
+//     is smaller by more than one standard error of the difference, or by two against what is usual.
+//  5. choice.json and the report keep all finalists, each the best of its kind, and a note says what was chosen.
+//  6. chosen prepares the training anew: it learns from all labels, and nothing that a fold has learned stays.
 
 // Candidate is a set of settings, and how well they predict what was held out.
 type Candidate struct {
@@ -59,68 +64,13 @@ func (c Candidate) String() string {
 	return text
 }
 
-// Choice is what was chosen by data that were held out, in the run folder and in result.json.
-type Choice struct {
-	Chosen Candidate `json:"chosen"`
-	// Metric names what candidates are compared by.
-	Metric string `json:"metric"`
-	// Candidates are in the order in which they were tried. Where labels are hidden, each is the best of its kind.
-	Candidates []Candidate `json:"candidates"`
-	Seconds    float64     `json:"seconds"`
-	// Cut: the time for the choice was over, perhaps before all were compared.
-	Cut bool `json:"cut,omitempty"`
+// trial is a candidate with what came of it, and with the power of beliefs that has the smallest score.
+type trial struct {
+	Candidate
+	asked    Candidate // without that power
+	losses   []float64 // of each label that was held out
+	surprise float64   // the mean loss of these, were each another than the likeliest
 }
-
-// note says what was chosen; the table has the others.
-func (c *Choice) note() string {
-	how := strings.TrimPrefix(c.Metric, "log_loss ")
-	if c.Cut {
-		how += ", as far as half of {max-time} went"
-	}
-	text := fmt.Sprintf("%d candidates were compared %s, and chosen is %s: log loss %.4f, accuracy %s", len(c.Candidates),
-		how, c.Chosen, c.Chosen.Loss, percent(float64(c.Chosen.Accuracy)))
-	if c.Chosen.Scale == "" {
-		text = "labels are hidden: " + text
-	}
-	return text
-}
-
-// quality says for a report what is known of predictions without other labelled data; there may be no choice.
-func (c *Choice) quality() string {
-	if c == nil {
-		return "How good the predictions are is not known: the run had no labelled data to compare with."
-	}
-	return fmt.Sprintf("Of the labels that folds held out %s were predicted right, at a log loss of %.4f. As they also "+
-		"chose the candidate, new labels may be predicted less well.", percent(float64(c.Chosen.Accuracy)), c.Chosen.Loss)
-}
-
-// Table lists the candidates for a reader.
-func (c *Choice) Table() report.Table {
-	t := report.Table{Headers: []string{"candidate", c.Metric, "accuracy", ""}}
-	for _, x := range c.Candidates {
-		mark := ""
-		if x == c.Chosen {
-			mark = "chosen"
-		}
-		t.Rows = append(t.Rows, []string{option.Command(x.String()), Known("%.4f", x.Loss),
-			percent(float64(x.Accuracy)), mark})
-	}
-	return t
-}
-
-const (
-	// choiceShare of Options.MaxTime is for the choice: the training starts anew with all data.
-	choiceShare = 0.5
-	// choiceHops is the largest number that is tried: further neighbours add little, and fill sparse features.
-	choiceHops = 2
-	// Priors are tried from the default, in steps of 2, as long as each is better. Wider ones are
-	// not: few labels often take them by chance (results/README.md).
-	leastPrior, mostPrior = 1. / 64, 4.
-	// evenPrior leaves all classes equally frequent.
-	evenPrior = 1e-3
-	// Strengths are tried from what is justified in steps of √2, as far as each is better.
-	leastStrength, mostStrength = 1. / 64, 16.
-)
 
 const (
 	// leastLabels is how many known labels folds take. With more than mostLabels, or more than
@@ -208,7 +158,7 @@ func (p *Prepared) candidates() (grid []Candidate) {
 			{balances, apart, 0},
 			{moments, edgeRule{name: edgesMoments, strength: strength}, 0},
 			{tries, together, 0},
-			{hidden && hops == given && balances && !bare && !large, usual, evenPrior},
+			{hidden && hops == given && balances && !bare && !large, usual, evenPrior}, // edges alone
 		} {
 			if of.tried {
 				grid = append(grid, Candidate{Hops: hops, Prior: of.prior, Edges: of.edges})
@@ -216,17 +166,6 @@ func (p *Prepared) candidates() (grid []Candidate) {
 		}
 	}
 	return grid
-}
-
-// fewLabels reports that labels are too few to choose strengths of edges by.
-func (p *Prepared) fewLabels() bool {
-	labels := len(comparedLabels(p.Problem.Data[0]))
-	return labels < leastLabels || p.bare() && labels < 2*leastLabels // ten chose worse (results/README.md)
-}
-
-// made reports whether a rule could make weights of edges.
-func (p *Prepared) made(rule string) bool {
-	return len(carriers(&p.Problem.Model.Schema, p.Set.Instances, rule)) > 0
 }
 
 // hides reports whether labels of one network are hidden, and options leave it open how edges are made.
@@ -249,6 +188,17 @@ func (p *Prepared) hides() bool {
 	return pairs <= togetherPairs || pairs <= largestPairs && !featured
 }
 
+// fewLabels reports that labels are too few to choose strengths of edges by.
+func (p *Prepared) fewLabels() bool {
+	labels := len(comparedLabels(p.Problem.Data[0]))
+	return labels < leastLabels || p.bare() && labels < 2*leastLabels // ten chose worse (results/README.md)
+}
+
+// made reports whether a rule could make weights of edges.
+func (p *Prepared) made(rule string) bool {
+	return len(carriers(&p.Problem.Model.Schema, p.Set.Instances, rule)) > 0
+}
+
 // triesTogether reports whether edges that are learned with nodes are compared: where that takes no
 // more than seconds, and begins with node features alone.
 func (p *Prepared) triesTogether() bool {
@@ -269,6 +219,47 @@ func pairsOf(in *crf.Instance) (n int) {
 		n += in.States(u[e]) * in.States(v[e])
 	}
 	return n
+}
+
+const (
+	// choiceShare of Options.MaxTime is for the choice: the training starts anew with all data.
+	choiceShare = 0.5
+	// choiceHops is the largest number that is tried: further neighbours add little, and fill sparse features.
+	choiceHops = 2
+	// Priors are tried from the default, in steps of 2, as long as each is better. Wider ones are
+	// not: few labels often take them by chance (results/README.md).
+	leastPrior, mostPrior = 1. / 64, 4.
+	// evenPrior leaves all classes equally frequent.
+	evenPrior = 1e-3
+	// Strengths are tried from what is justified in steps of √2, as far as each is better.
+	leastStrength, mostStrength = 1. / 64, 16.
+)
+
+// selection is a choice under way.
+type selection struct {
+	p       *Prepared
+	watch   Watch
+	metric  string
+	tried   map[Candidate]*trial
+	started time.Time
+
+	// What candidates at hand learn from: features as seen has them, the scale that they are learned on, the folds.
+	seen  Candidate
+	scale *standardise.Map
+	folds []fold
+}
+
+func (p *Prepared) newSelection(watch Watch) *selection {
+	return &selection{p: p, watch: watch, tried: map[Candidate]*trial{}, started: time.Now()}
+}
+
+// late reports whether the time for the choice is over.
+func (c *selection) late() bool { return c.p.Options.MaxTime > 0 && c.left(1) <= 0 }
+
+// left is the nth part of the time that is left for the choice.
+func (c *selection) left(n int) time.Duration {
+	all := time.Duration(choiceShare * float64(c.p.Options.MaxTime))
+	return (all - time.Since(c.started)) / time.Duration(n)
 }
 
 // choose replaces the preparation by that of the candidate which predicts best what was held out, where something
@@ -305,88 +296,6 @@ func (r *run) choose(ctx context.Context) error {
 	}
 	r.folder.Config.Options = r.p.resolved(r.folder.Config.Options)
 	return r.writeConfig()
-}
-
-// interrupted is the end of a run that has come to no weights yet.
-func (r *run) interrupted(while string) error {
-	remedy := "nothing was written: start again"
-	if r.folder != nil {
-		remedy = fmt.Sprintf("go on with {resume!blockbp train %s --resume}", r.files.Dir())
-	}
-	return &Error{Interrupted, fmt.Errorf("interrupted %s; %s", while, remedy)}
-}
-
-// chosen is the preparation of the training that was chosen.
-func (p *Prepared) chosen(ctx context.Context, made *Choice) (*Prepared, error) {
-	best, o := made.Chosen, p.asked
-	o.Edges, o.Prior, o.Scale = best.Edges.String(), cmp.Or(best.Prior, o.Prior), p.Options.Scale
-	t, err := p.over(ctx, best.Hops)
-	if err != nil {
-		return nil, err
-	}
-	own, err := Prepare(ctx, o, t)
-	if err == nil {
-		own.recall(made)
-	}
-	return own, err
-}
-
-// recall notes what was chosen, and takes the time of the choice from that of the training.
-func (p *Prepared) recall(made *Choice) {
-	p.choice, p.Notes = made, append(slices.Clone(p.Notes), made.note())
-	p.spend(time.Duration(made.Seconds * float64(time.Second)))
-}
-
-// spend takes time from that of the training.
-func (p *Prepared) spend(spent time.Duration) {
-	if s := &p.Settings; s.MaxTime > 0 {
-		s.MaxTime = max(time.Millisecond, s.MaxTime-spent)
-	}
-}
-
-// recallChoice takes what was chosen in the run that is resumed, if that had come so far.
-func (p *Prepared) recallChoice(ctx context.Context, folder *Folder) error {
-	var made *Choice
-	if folder == nil || !folder.Resume {
-		return nil
-	} else if _, err := readRecord(folder.files.Path(choiceFile), &made); err != nil || made == nil {
-		return err
-	}
-	if p.grid == nil {
-		p.recall(made)
-		return nil
-	}
-	own, err := p.chosen(ctx, made)
-	if err == nil {
-		*p = *own
-	}
-	return err
-}
-
-// decide takes the first finalist, unless a later one is better by more than one standard error, or two of them
-// against what is usual, or for edges that make neighbours differ, which take leastEvidence of all labels, too. What is
-// usual is the first one, if it has edges: what is learned where no label is hidden, with labels of most nodes, or,
-// without features, what fewer labels have.
-func (c *selection) decide(finalists []*trial) *Choice {
-	made := &Choice{Metric: c.metric, Cut: c.late()}
-	chosen, best := finalists[0], slices.MinFunc(finalists, byScore)
-	for _, t := range finalists {
-		errors, least := 1.0, 0.0
-		if chosen == finalists[0] && chosen.asked.Edges != noEdges {
-			errors = 2
-		}
-		if t.Edges.strength < 0 {
-			errors, least = 2, leastEvidence/float64(len(t.losses))
-		}
-		if behind, err := apart(chosen, t); behind > max(least, errors*err) {
-			chosen = t
-		}
-		_, err := apart(t, best)
-		t.Error = runfolder.Float(err)
-		made.Candidates = append(made.Candidates, t.Candidate)
-	}
-	made.Chosen, made.Seconds = chosen.Candidate, time.Since(c.started).Seconds()
-	return made
 }
 
 // compare climbs from each candidate of a grid. Finalists are what it comes to, in the order of the grid.
@@ -513,6 +422,187 @@ func (p *Prepared) over(ctx context.Context, hops int) (t Task, err error) {
 // errOtherFeatures: means over hops leave nodes of an evaluation set, and none of the training, without features.
 var errOtherFeatures = errors.New("the nodes of an evaluation set have other features")
 
+const (
+	// Powers of beliefs are so many steps of √2 to either side, whose logarithm has a normal prior of deviation
+	// powerDeviation. The probability of a label is no smaller than the least one, lest it be all of the loss.
+	powerSteps, powerDeviation, leastProbability = 6, 0.5, 1e-12
+	// unseenMistakes is how many labels more, all wrong, candidates are charged with: few that are right prove
+	// little, and where all are, the loss alone falls with any strength.
+	unseenMistakes = 0.5
+)
+
+// try learns from what each fold leaves, and predicts what it holds out, or remembers what came of that. Of the
+// powers of beliefs the trial has the one with the smallest score.
+func (c *selection) try(ctx context.Context, of Candidate) (best *trial, err error) {
+	if c.tried[of] != nil {
+		return c.tried[of], nil
+	}
+	guesses, err := c.predictions(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	steps, n := powerSteps, float64(len(guesses))
+	if of.Scale != "" || !c.p.everyStateSeen() {
+		steps = 0 // of others labels cannot tell how sure beliefs may be
+	}
+	for i := -steps; i <= steps; i++ {
+		t, sum := &trial{Candidate: of, asked: of}, 0.
+		t.Edges.power = rounded(cmp.Or(of.Edges.power, 1) * math.Pow(math.Sqrt2, float64(i)))
+		for _, g := range guesses {
+			loss, surprise := g.tempered(t.Edges.power)
+			if t.losses, sum = append(t.losses, loss), sum+loss; steps > 0 {
+				t.surprise += surprise / n
+			}
+			if g.label == g.likeliest {
+				t.Accuracy += runfolder.Float(1 / n)
+			}
+		}
+		if t.Loss = runfolder.Float(sum / n); best == nil || t.score() < best.score() {
+			best = t
+		}
+	}
+	if math.IsNaN(float64(best.Loss)) {
+		return nil, fmt.Errorf("%s gives no loss that is a number", of)
+	}
+	c.tried[of] = best
+	return best, nil
+}
+
+// tempered is what a label loses that is predicted by a power of beliefs, and what it would lose were the others than
+// the likeliest right by turns.
+func (g *guess) tempered(power float64) (loss, surprise float64) {
+	const least = leastProbability
+	own, most := math.Log(max(least, g.beliefs[g.label])), -math.Log(least)
+	sum, others := 0.0, 0.0
+	for a, x := range g.beliefs {
+		x = math.Exp(power * (math.Log(max(least, x)) - own))
+		if sum += x; int32(a) != g.likeliest {
+			others += x
+		}
+	}
+	ratio := sum * float64(len(g.beliefs)-1) / max(others, least)
+	return g.weight * min(math.Log(sum), most), g.weight * min(math.Log(max(1, ratio)), most)
+}
+
+// rounded has two digits of a number: what is told is what is used.
+func rounded(x float64) float64 {
+	y, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 2, 64), 64) // what was formatted can be read
+	return y
+}
+
+// score is what trials are compared by.
+func (t *trial) score() float64 { return float64(t.Loss) + t.penalty() }
+
+// byScore compares trials.
+func byScore(a, b *trial) int { return cmp.Compare(a.score(), b.score()) }
+
+// penalty is a label's share of what unseen mistakes cost, and of three normal priors. Weights have one of deviation 1:
+// they are half of a rule's strength on either side of their middle. The logarithms of the power, and of the deviation
+// of the weights of features, have the others.
+func (t *trial) penalty() float64 {
+	half, steps := t.Edges.strength/2, math.Log(t.Edges.power/cmp.Or(t.asked.Edges.power, 1))/powerDeviation
+	wider := math.Log(cmp.Or(t.Prior, 1)) / powerDeviation
+	if t.Prior == evenPrior { // no deviation of weights: there are none
+		wider = 0
+	}
+	return ((half*half+steps*steps+wider*wider)/2 + unseenMistakes*t.surprise) / float64(len(t.losses))
+}
+
+// apart is the mean difference of the scores of a and b, and its standard error.
+func apart(a, b *trial) (mean, err float64) {
+	n, squares := float64(len(a.losses)), 0.0
+	for i, x := range a.losses {
+		mean += (x - b.losses[i]) / n
+	}
+	for i, x := range a.losses {
+		d := x - b.losses[i] - mean
+		squares += d * d
+	}
+	return mean + a.penalty() - b.penalty(), math.Sqrt(squares / max(1, n-1) / n)
+}
+
+// decide takes the first finalist, unless a later one is better by more than one standard error, or two of them
+// against what is usual, or for edges that make neighbours differ, which take leastEvidence of all labels, too. What is
+// usual is the first one, if it has edges: what is learned where no label is hidden, with labels of most nodes, or,
+// without features, what fewer labels have.
+func (c *selection) decide(finalists []*trial) *Choice {
+	made := &Choice{Metric: c.metric, Cut: c.late()}
+	chosen, best := finalists[0], slices.MinFunc(finalists, byScore)
+	for _, t := range finalists {
+		errors, least := 1.0, 0.0
+		if chosen == finalists[0] && chosen.asked.Edges != noEdges {
+			errors = 2
+		}
+		if t.Edges.strength < 0 {
+			errors, least = 2, leastEvidence/float64(len(t.losses))
+		}
+		if behind, err := apart(chosen, t); behind > max(least, errors*err) {
+			chosen = t
+		}
+		_, err := apart(t, best)
+		t.Error = runfolder.Float(err)
+		made.Candidates = append(made.Candidates, t.Candidate)
+	}
+	made.Chosen, made.Seconds = chosen.Candidate, time.Since(c.started).Seconds()
+	return made
+}
+
+// chosen is the preparation of the training that was chosen.
+func (p *Prepared) chosen(ctx context.Context, made *Choice) (*Prepared, error) {
+	best, o := made.Chosen, p.asked
+	o.Edges, o.Prior, o.Scale = best.Edges.String(), cmp.Or(best.Prior, o.Prior), p.Options.Scale
+	t, err := p.over(ctx, best.Hops)
+	if err != nil {
+		return nil, err
+	}
+	own, err := Prepare(ctx, o, t)
+	if err == nil {
+		own.recall(made)
+	}
+	return own, err
+}
+
+// recall notes what was chosen, and takes the time of the choice from that of the training.
+func (p *Prepared) recall(made *Choice) {
+	p.choice, p.Notes = made, append(slices.Clone(p.Notes), made.note())
+	p.spend(time.Duration(made.Seconds * float64(time.Second)))
+}
+
+// spend takes time from that of the training.
+func (p *Prepared) spend(spent time.Duration) {
+	if s := &p.Settings; s.MaxTime > 0 {
+		s.MaxTime = max(time.Millisecond, s.MaxTime-spent)
+	}
+}
+
+// recallChoice takes what was chosen in the run that is resumed, if that had come so far.
+func (p *Prepared) recallChoice(ctx context.Context, folder *Folder) error {
+	var made *Choice
+	if folder == nil || !folder.Resume {
+		return nil
+	} else if _, err := readRecord(folder.files.Path(choiceFile), &made); err != nil || made == nil {
+		return err
+	}
+	if p.grid == nil {
+		p.recall(made)
+		return nil
+	}
+	own, err := p.chosen(ctx, made)
+	if err == nil {
+		*p = *own
+	}
+	return err
+}
+
+// interrupted is the end of a run that has come to no weights yet.
+func (r *run) interrupted(while string) error {
+	remedy := "nothing was written: start again"
+	if r.folder != nil {
+		remedy = fmt.Sprintf("go on with {resume!blockbp train %s --resume}", r.files.Dir())
+	}
+	return &Error{Interrupted, fmt.Errorf("interrupted %s; %s", while, remedy)}
+}
+
 // A scale is chosen by at most mostScaling labels times features times states, as folds of more would take seconds, and
 // by at most labelsPerFeature: with more of them the prior, and so the scale, hardly matters.
 const mostScaling, labelsPerFeature = 1 << 21, 64
@@ -569,4 +659,53 @@ func (p *Prepared) suitScales() bool {
 		}
 	}
 	return labels >= 2*leastLabels && size <= mostScaling && labels <= labelsPerFeature*features
+}
+
+// Choice is what was chosen by data that were held out, in the run folder and in result.json.
+type Choice struct {
+	Chosen Candidate `json:"chosen"`
+	// Metric names what candidates are compared by.
+	Metric string `json:"metric"`
+	// Candidates are in the order in which they were tried. Where labels are hidden, each is the best of its kind.
+	Candidates []Candidate `json:"candidates"`
+	Seconds    float64     `json:"seconds"`
+	// Cut: the time for the choice was over, perhaps before all were compared.
+	Cut bool `json:"cut,omitempty"`
+}
+
+// note says what was chosen; the table has the others.
+func (c *Choice) note() string {
+	how := strings.TrimPrefix(c.Metric, "log_loss ")
+	if c.Cut {
+		how += ", as far as half of {max-time} went"
+	}
+	text := fmt.Sprintf("%d candidates were compared %s, and chosen is %s: log loss %.4f, accuracy %s", len(c.Candidates),
+		how, c.Chosen, c.Chosen.Loss, percent(float64(c.Chosen.Accuracy)))
+	if c.Chosen.Scale == "" {
+		text = "labels are hidden: " + text
+	}
+	return text
+}
+
+// quality says for a report what is known of predictions without other labelled data; there may be no choice.
+func (c *Choice) quality() string {
+	if c == nil {
+		return "How good the predictions are is not known: the run had no labelled data to compare with."
+	}
+	return fmt.Sprintf("Of the labels that folds held out %s were predicted right, at a log loss of %.4f. As they also "+
+		"chose the candidate, new labels may be predicted less well.", percent(float64(c.Chosen.Accuracy)), c.Chosen.Loss)
+}
+
+// Table lists the candidates for a reader.
+func (c *Choice) Table() report.Table {
+	t := report.Table{Headers: []string{"candidate", c.Metric, "accuracy", ""}}
+	for _, x := range c.Candidates {
+		mark := ""
+		if x == c.Chosen {
+			mark = "chosen"
+		}
+		t.Rows = append(t.Rows, []string{option.Command(x.String()), Known("%.4f", x.Loss),
+			percent(float64(x.Accuracy)), mark})
+	}
+	return t
 }

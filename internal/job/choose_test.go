@@ -370,24 +370,13 @@ func TestDecide(t *testing.T) {
 		"neighbours differ":     {[]*trial{noisy(made(none, .53), .2), made("potts:-1", .5)}, none},
 		"they surely differ":    {[]*trial{noisy(made(none, .55), .2), made("potts:-1", .5)}, "potts:-1"},
 		"but of a larger loss":  {[]*trial{made(none, .4), made("potts:1", .5)}, none},
+		// With labels of most nodes, what is usual stays unless another is surely better.
+		"usual, surely":       {[]*trial{made(edgesTogether, .5), made("potts:1", .4)}, "potts:1"},
+		"usual, by noise":     {[]*trial{made(edgesTogether, .5), noisy(made("potts:1", .47), .2)}, edgesTogether},
+		"usual, of more loss": {[]*trial{made(edgesTogether, .5), made("potts:1", .6)}, edgesTogether},
 	} {
 		x := selection{p: &Prepared{}}
 		if got := x.decide(c.finalists); got.Chosen.Edges.String() != c.want {
-			t.Errorf("%s: %v", name, got.Chosen)
-		}
-	}
-	// With labels of most nodes, what is usual stays unless another is surely better.
-	usual := made(edgesTogether, .5)
-	for name, c := range map[string]struct {
-		other *trial
-		want  string
-	}{
-		"surely":       {made("potts:1", .4), "potts:1"},
-		"by noise":     {noisy(made("potts:1", .47), .2), edgesTogether},
-		"of more loss": {made("potts:1", .6), edgesTogether},
-	} {
-		x := selection{p: &Prepared{}}
-		if got := x.decide([]*trial{usual, c.other}); got.Chosen.Edges.String() != c.want {
 			t.Errorf("%s: %v", name, got.Chosen)
 		}
 	}

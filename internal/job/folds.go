@@ -5,17 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/parallel"
-	"github.com/blockbp/blockbp/internal/runfolder"
-	"github.com/blockbp/blockbp/internal/standardise"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -25,116 +21,7 @@ const (
 	// Fits of folds end at choiceTolerance of the first norm of the gradient, or after choicePasses, or, of edges
 	// that are learned with nodes, after togetherPasses: the loss hardly changes any more.
 	choiceTolerance, choicePasses, togetherPasses = 1e-4, 600, 500
-	// Powers of beliefs are so many steps of √2 to either side, whose logarithm has a normal prior of deviation
-	// powerDeviation. The probability of a label is no smaller than the least one, lest it be all of the loss.
-	powerSteps, powerDeviation, leastProbability = 6, 0.5, 1e-12
-	// unseenMistakes is how many labels more, all wrong, candidates are charged with: few that are right prove
-	// little, and where all are, the loss alone falls with any strength.
-	unseenMistakes = 0.5
 )
-
-// trial is a candidate with what came of it, and with the power of beliefs that has the smallest score.
-type trial struct {
-	Candidate
-	asked    Candidate // without that power
-	losses   []float64 // of each label that was held out
-	surprise float64   // the mean loss of these, were each another than the likeliest
-}
-
-// score is what trials are compared by.
-func (t *trial) score() float64 { return float64(t.Loss) + t.penalty() }
-
-// byScore compares trials.
-func byScore(a, b *trial) int { return cmp.Compare(a.score(), b.score()) }
-
-// penalty is a label's share of what unseen mistakes cost, and of three normal priors. Weights have one of deviation 1:
-// they are half of a rule's strength on either side of their middle. The logarithms of the power, and of the deviation
-// of the weights of features, have the others.
-func (t *trial) penalty() float64 {
-	half, steps := t.Edges.strength/2, math.Log(t.Edges.power/cmp.Or(t.asked.Edges.power, 1))/powerDeviation
-	wider := math.Log(cmp.Or(t.Prior, 1)) / powerDeviation
-	if t.Prior == evenPrior { // no deviation of weights: there are none
-		wider = 0
-	}
-	return ((half*half+steps*steps+wider*wider)/2 + unseenMistakes*t.surprise) / float64(len(t.losses))
-}
-
-// apart is the mean difference of the scores of a and b, and its standard error.
-func apart(a, b *trial) (mean, err float64) {
-	n, squares := float64(len(a.losses)), 0.0
-	for i, x := range a.losses {
-		mean += (x - b.losses[i]) / n
-	}
-	for i, x := range a.losses {
-		d := x - b.losses[i] - mean
-		squares += d * d
-	}
-	return mean + a.penalty() - b.penalty(), math.Sqrt(squares / max(1, n-1) / n)
-}
-
-// selection is a choice under way.
-type selection struct {
-	p       *Prepared
-	watch   Watch
-	metric  string
-	tried   map[Candidate]*trial
-	started time.Time
-
-	// What candidates at hand learn from: features as seen has them, the scale that they are learned on, the folds.
-	seen  Candidate
-	scale *standardise.Map
-	folds []fold
-}
-
-func (p *Prepared) newSelection(watch Watch) *selection {
-	return &selection{p: p, watch: watch, tried: map[Candidate]*trial{}, started: time.Now()}
-}
-
-// late reports whether the time for the choice is over.
-func (c *selection) late() bool { return c.p.Options.MaxTime > 0 && c.left(1) <= 0 }
-
-// left is the nth part of the time that is left for the choice.
-func (c *selection) left(n int) time.Duration {
-	all := time.Duration(choiceShare * float64(c.p.Options.MaxTime))
-	return (all - time.Since(c.started)) / time.Duration(n)
-}
-
-// try learns from what each fold leaves, and predicts what it holds out, or remembers what came of that. Of the
-// powers of beliefs the trial has the one with the smallest score.
-func (c *selection) try(ctx context.Context, of Candidate) (best *trial, err error) {
-	if c.tried[of] != nil {
-		return c.tried[of], nil
-	}
-	guesses, err := c.predictions(ctx, of)
-	if err != nil {
-		return nil, err
-	}
-	steps, n := powerSteps, float64(len(guesses))
-	if of.Scale != "" || !c.p.everyStateSeen() {
-		steps = 0 // of others labels cannot tell how sure beliefs may be
-	}
-	for i := -steps; i <= steps; i++ {
-		t, sum := &trial{Candidate: of, asked: of}, 0.
-		t.Edges.power = rounded(cmp.Or(of.Edges.power, 1) * math.Pow(math.Sqrt2, float64(i)))
-		for _, g := range guesses {
-			loss, surprise := g.tempered(t.Edges.power)
-			if t.losses, sum = append(t.losses, loss), sum+loss; steps > 0 {
-				t.surprise += surprise / n
-			}
-			if g.label == g.likeliest {
-				t.Accuracy += runfolder.Float(1 / n)
-			}
-		}
-		if t.Loss = runfolder.Float(sum / n); best == nil || t.score() < best.score() {
-			best = t
-		}
-	}
-	if math.IsNaN(float64(best.Loss)) {
-		return nil, fmt.Errorf("%s gives no loss that is a number", of)
-	}
-	c.tried[of] = best
-	return best, nil
-}
 
 // foldLimits bound the inference of folds where edges are chosen: labels hardly change any more, at a few percent of
 // the cost.
@@ -227,28 +114,6 @@ func (c *selection) learn(ctx context.Context, k int, of Candidate, threads int)
 		s.MaxTime = max(time.Millisecond, c.left(len(c.folds)-k))
 	}
 	return modelOf(learn.Fit(ctx, problem, s))
-}
-
-// tempered is what a label loses that is predicted by a power of beliefs, and what it would lose were the others than
-// the likeliest right by turns.
-func (g *guess) tempered(power float64) (loss, surprise float64) {
-	const least = leastProbability
-	own, most := math.Log(max(least, g.beliefs[g.label])), -math.Log(least)
-	sum, others := 0.0, 0.0
-	for a, x := range g.beliefs {
-		x = math.Exp(power * (math.Log(max(least, x)) - own))
-		if sum += x; int32(a) != g.likeliest {
-			others += x
-		}
-	}
-	ratio := sum * float64(len(g.beliefs)-1) / max(others, least)
-	return g.weight * min(math.Log(sum), most), g.weight * min(math.Log(max(1, ratio)), most)
-}
-
-// rounded has two digits of a number: what is told is what is used.
-func rounded(x float64) float64 {
-	y, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 2, 64), 64) // what was formatted can be read
-	return y
 }
 
 // manyInstances are enough for folds of whole ones; of fewer, each holds out labels.
