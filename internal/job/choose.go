@@ -151,7 +151,7 @@ func (p *Prepared) candidates() (grid []Candidate) {
 			edges edgeRule
 			prior float64
 		}{
-			{bare, usual, even},
+			{bare && balances, usual, even},
 			{!hidden && hops == given, together, 0},
 			{true, noEdges, 0},
 			{balances, alike, even},

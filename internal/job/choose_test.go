@@ -255,7 +255,7 @@ func TestWhatIsChosen(t *testing.T) {
 		oracle.Equal(t, prepare(t, c.o, task).grid != nil, c.want, "%s: chooses", name)
 	}
 	paths := blocks{nodes: 100, states: 2, degree: 4, same: .9, noise: 1, known: 20, seed: 6}.tables(t)
-	for known, want := range map[int]bool{60: true, 90: true, 91: false, 100: false} {
+	for known, want := range map[int]bool{leastLabels - 1: false, 60: true, 90: true, 91: false, 100: false} {
 		b := blocks{nodes: 100, states: 2, degree: 4, same: .9, noise: 1, known: known, seed: 6}
 		set := oracle.Must(dataset.Open(t.Context(), b.tables(t), dataset.Options{Observed: "train"}))(t)
 		oracle.Equal(t, prepare(t, Options{}, Task{Set: set}).grid != nil, want, "%d of 100 labels known: chooses", known)
@@ -280,10 +280,6 @@ func TestWhatIsChosen(t *testing.T) {
 	large.Evaluations = nil
 	if prepare(t, Options{}, large).grid != nil {
 		t.Error("features of edges are left out")
-	}
-	few := blocks{nodes: 100, states: 2, degree: 4, same: .9, noise: 1, known: leastLabels - 1, seed: 6}.few(t, true)
-	if prepare(t, Options{}, few).grid != nil {
-		t.Errorf("%d labels are divided into folds", leastLabels-1)
 	}
 	for edges, want := range map[string]string{
 		"pots:1": `--edges "pots:1": want auto or together; or potts:J`, "potts": `--edges "potts": want`, "potts:x": "want", "moments:-1": "want", "potts:Inf": "want",
@@ -375,8 +371,7 @@ func TestDecide(t *testing.T) {
 		"usual, by noise":     {[]*trial{made(edgesTogether, .5), noisy(made("potts:1", .47), .2)}, edgesTogether},
 		"usual, of more loss": {[]*trial{made(edgesTogether, .5), made("potts:1", .6)}, edgesTogether},
 	} {
-		x := selection{p: &Prepared{}}
-		if got := x.decide(c.finalists); got.Chosen.Edges.String() != c.want {
+		if got := (&selection{p: &Prepared{}}).decide(c.finalists); got.Chosen.Edges.String() != c.want {
 			t.Errorf("%s: %v", name, got.Chosen)
 		}
 	}
@@ -430,11 +425,8 @@ func TestChoiceOfManyLabels(t *testing.T) {
 func TestUnseenState(t *testing.T) {
 	t.Parallel()
 	paths := blocks{nodes: 400, states: 4, degree: 6, same: .85, noise: 1.2, known: 80, seed: 1}.tables(t)
-	text, err := os.ReadFile(paths[0])
-	if err == nil {
-		err = os.WriteFile(paths[0], bytes.ReplaceAll(text, []byte(",s3,train,"), []byte(",s3,test,")), 0o666)
-	}
-	oracle.OK(t, err)
+	text := bytes.ReplaceAll(oracle.Must(os.ReadFile(paths[0]))(t), []byte(",s3,train,"), []byte(",s3,test,"))
+	oracle.OK(t, os.WriteFile(paths[0], text, 0o666))
 	task := fewOf(t, paths, dataset.Options{Observed: "train"}, false)
 	var told []Candidate
 	r := oracle.Must(prepare(t, Options{}, task).Train(t.Context(), nil, Watch{Candidate: func(c Candidate) { told = append(told, c) }}))(t)
@@ -461,6 +453,21 @@ func TestUnseenState(t *testing.T) {
 		told[i].Error = made.Candidates[i].Error
 	}
 	oracle.Equal(t, told, made.Candidates, "candidates told of, and in the summary")
+}
+
+// TestTwoTypesOfNodes: where edges join two types, no candidate has a rule of equal states.
+func TestTwoTypesOfNodes(t *testing.T) {
+	a := &dataset.Arrays{NodeFeatures: &dataset.Matrix{Columns: 1}, Labels: [][]int32{slices.Repeat([]int32{-1}, 60)}}
+	for s := range int32(60) {
+		a.NodeFeatures.Data, a.NodeTypes = append(a.NodeFeatures.Data, 1), append(a.NodeTypes, s%2)
+		a.Edges = append(a.Edges, [2]int32{s &^ 1, ((s | 1) + s%2*2) % 60})
+		a.Labels[0][s/3] = s / 6 % 2 // of a third
+	}
+	set := oracle.Must(dataset.FromArrays(dataset.Manifest{States: []string{"off", "on"}}, dataset.Options{}, a))(t)
+	grid := fmt.Sprint(prepare(t, Options{}, Task{Set: set}).grid)
+	if !strings.Contains(grid, "moments:") || strings.Contains(grid, edgesBalanced) {
+		t.Errorf("compared are %s", grid)
+	}
 }
 
 // TestScale: like features, of which most hardly vary, get one divisor; features with units of their own do not, nor
