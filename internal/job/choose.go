@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,15 +21,19 @@ import (
 	"github.com/blockbp/blockbp/learn"
 )
 
-// What options leave open is chosen here, by one rule.
+// This file goes from the labels that are given to the model that is learned from all of them:
 //
-// Candidates are the settings that are compared: scales of features, where all labels are known; else means of
-// features over hops, priors, and kinds of edges, each kind with the strength and the prior that a climb finds best.
-// The known labels are dealt to folds. A candidate learns from all folds but one, and predicts that one. Its score is
-// the log loss of what was predicted so, at the best power of beliefs; priors of strength, power and prior, and
-// mistakes not seen yet, add to it (folds.go). The first candidate is what is usual, or else the simplest. A later
-// one is chosen where its score is smaller by more than one standard error of the difference, or by two against what
-// is usual. A note says what was chosen, and choice.json and the report have all candidates.
+//  1. openEdges asks whether options and data leave something open. If so, candidates lists the grid of what is
+//     compared: means of features over hops and, for each number of hops, kinds of edges, each with the strength and
+//     the prior that a climb begins with. Where all labels are known, scales of features are the grid (chooseScale).
+//  2. compare goes through the grid, and climb changes strength and prior for as long as the score falls.
+//  3. try is the scorer. The known labels are dealt to folds (folds.go). A candidate learns from all folds but one, and
+//     predicts that one. Its score is the log loss of what was predicted so, at the best power of beliefs; priors of
+//     strength, power and prior, and mistakes not seen yet, add to it.
+//  4. decide takes a finalist. The first is what is usual, or else the simplest. A later one is chosen where its score
+//     is smaller by more than one standard error of the difference, or by two against what is usual.
+//  5. choice.json and the report keep all finalists, each the best of its kind, and a note says what was chosen.
+//  6. chosen prepares the training anew: it learns from all labels, and nothing that a fold has learned stays.
 
 // Candidate is a set of settings, and how well they predict what was held out.
 type Candidate struct {
@@ -57,6 +62,603 @@ func (c Candidate) String() string {
 		text += fmt.Sprintf(" {prior=%g}", c.Prior)
 	}
 	return text
+}
+
+// trial is a candidate with what came of it, and with the power of beliefs that has the smallest score.
+type trial struct {
+	Candidate
+	asked    Candidate // without that power
+	losses   []float64 // of each label that was held out
+	surprise float64   // the mean loss of these, were each another than the likeliest
+}
+
+const (
+	// leastLabels is how many known labels folds take. With more than mostLabels, or more than
+	// mostPairs of states on edges, all candidates would take longer than minutes in all folds: one
+	// fold tells enough, and features and prior stay. With more than largestPairs edges are learned.
+	leastLabels, mostLabels, mostPairs, largestPairs = 2 * mostFolds, 2000, 1 << 20, 1 << 24
+	// leastSigned is how many tell whether neighbours without features are alike or differ. That has to make labels e
+	// times as likely, which is leastEvidence: by standard errors alone eight labels took a ring of classes, where
+	// neighbours are alike, for another now and then.
+	leastSigned, leastEvidence = 4, 1
+	// mostOfMost is mostLabels where labels of most nodes are known, and learning takes seconds.
+	mostOfMost = 500
+	// mostKnown is the share of known labels up to which the others are taken for what is to be
+	// predicted from these, as the folds are.
+	mostKnown = 0.9
+	// togetherPairs is for how many pairs of states on edges it is tried to learn these with nodes: more would take
+	// longer than all other candidates.
+	togetherPairs = 1 << 17
+)
+
+// openEdges decides, where options and data leave it open how edges are made, which candidates folds of labels choose
+// from, or, of labels that are too few, and nodes without features, what is justified. It says so.
+func (p *Prepared) openEdges() string {
+	if !p.hides() {
+		return ""
+	}
+	grid, few, alone := p.candidates(), p.fewLabels(), p.Group == nil || p.Group.Size() == 1
+	switch {
+	case len(grid) > 1 && alone:
+		p.grid = grid
+		return ""
+	case len(grid) > 1 && !few:
+		return fmt.Sprintf("labels are hidden: one process would choose by folds of labels how edges are made, "+
+			"and %d learn them together; compare with {no-edges}", p.Group.Size())
+	case len(grid) == 0:
+		return ""
+	}
+	chosen := Candidate{Edges: grid[0].Edges}
+	if p.asked.leavesPrior() {
+		chosen.Prior, p.Options.Prior = evenPrior, evenPrior
+	}
+	p.Options.Edges = chosen.Edges.String()
+	return fmt.Sprintf("few labels: %d are too few to choose by, neighbours are taken to be alike, as far as degrees and "+
+		"the number of states justify, and classes to be equally frequent: %s", len(knownLabels(p.Problem.Data[0])), chosen)
+}
+
+// candidates are the grid, or none where there is nothing to compare, as where labels of most nodes are known and edges
+// that are learned, which are what is usual, would take too long. For each number of hops the usual comes first, then
+// the simplest, and edges alone last, which features that tell something beat. Without features few labels tell too
+// little of how frequent classes are, and edges carry chance; fewer still tell between neighbours that are alike and
+// those that differ, no more.
+func (p *Prepared) candidates() (grid []Candidate) {
+	in, given, even := p.Problem.Data[0], p.Set.Recipe.Hops, 0.
+	hidden, large, tries := p.mostHidden(), p.large(), p.triesTogether()
+	bare, balances, moments := hidden && p.bare(), p.made(edgesBalanced), p.made(edgesMoments)
+	usual, strength := justified(in), rounded(meanCoupling(in))
+	alike, apart := edgeRule{name: edgesPotts, strength: strength}, edgeRule{name: edgesPotts, strength: -strength}
+	if bare {
+		alike, apart = edgeRule{name: edgesBalanced, strength: 1}, edgeRule{name: edgesBalanced, strength: -1}
+		even = evenPrior
+	}
+	if p.fewLabels() {
+		if bare && balances {
+			grid = []Candidate{{Hops: given, Edges: usual, Prior: even}, {Hops: given, Edges: apart, Prior: even}}
+		}
+		if large || len(comparedLabels(in)) < leastSigned {
+			grid = grid[:min(1, len(grid))]
+		}
+		return grid
+	}
+	most := given
+	if p.HopsOpen && p.Set.CanAverage() && !large {
+		most = choiceHops
+	}
+	for hops := given; hops <= most && (tries || hidden && moments); hops++ {
+		for _, of := range []struct {
+			tried bool
+			edges edgeRule
+			prior float64
+		}{
+			{bare && balances, usual, even},
+			{!hidden && hops == given, together, 0},
+			{true, noEdges, 0},
+			{balances, alike, even},
+			{balances, apart, 0},
+			{moments, edgeRule{name: edgesMoments, strength: strength}, 0},
+			{tries, together, 0},
+			{hidden && hops == given && balances && !bare && !large, usual, evenPrior}, // edges alone
+		} {
+			if of.tried {
+				grid = append(grid, Candidate{Hops: hops, Prior: of.prior, Edges: of.edges})
+			}
+		}
+	}
+	return grid
+}
+
+// hides reports whether labels of one network are hidden, and options leave it open how edges are made.
+// Types of nodes without a label can be learned by their edges alone. Rules know no features of edges
+// but their weight, so that where there are some, edges must be learned too, and not take longer than minutes.
+func (p *Prepared) hides() bool {
+	o, data := &p.Options, p.Problem.Data
+	asksHow := cmp.Or(p.asked.Method, learn.Auto) != learn.Auto || p.asked.Cut != (learn.Cut{}) || o.Together != 0 ||
+		o.Order != orderCyclic || o.Step != autoStep || o.InnerSweeps != 0 || o.InnerTolerance != 0
+	if o.Edges != edgesAuto || asksHow || p.Initial != nil || o.Physics != "" || o.Errors != errorsNone ||
+		len(data) != 1 || len(data[0].Samples()) != 1 || p.knownShare() > mostKnown ||
+		slices.ContainsFunc(p.labels().of, func(counts []int) bool { return slices.Max(counts) == 0 }) {
+		return false
+	}
+	pairs := pairsOf(data[0])
+	featured := slices.ContainsFunc(p.Problem.Model.Schema.EdgeTypes,
+		func(t crf.EdgeType) bool {
+			return t.Features > 1 && (t.Features > 2 || weightColumn(&t) < 0) || t.Copies > 0
+		})
+	return pairs <= togetherPairs || pairs <= largestPairs && !featured
+}
+
+// fewLabels reports that labels are too few to choose strengths of edges by.
+func (p *Prepared) fewLabels() bool {
+	labels := len(comparedLabels(p.Problem.Data[0]))
+	return labels < leastLabels || p.bare() && labels < 2*leastLabels // ten chose worse (results/README.md)
+}
+
+// made reports whether a rule could make weights of edges.
+func (p *Prepared) made(rule string) bool {
+	return len(carriers(&p.Problem.Model.Schema, p.Set.Instances, rule)) > 0
+}
+
+// triesTogether reports whether edges that are learned with nodes are compared: where that takes no
+// more than seconds, and begins with node features alone.
+func (p *Prepared) triesTogether() bool {
+	return pairsOf(p.Problem.Data[0]) <= togetherPairs && p.everyStateSeen()
+}
+
+// large reports whether one fold, and the candidates that cost least, are all there is time for.
+func (p *Prepared) large() bool {
+	in := p.Problem.Data[0]
+	known := len(knownLabels(in))
+	return pairsOf(in) > mostPairs || known > mostLabels || known > mostOfMost && !p.mostHidden()
+}
+
+// pairsOf counts the pairs of states of all edges.
+func pairsOf(in *crf.Instance) (n int) {
+	u, v := in.Graph.Ends()
+	for e := range u {
+		n += in.States(u[e]) * in.States(v[e])
+	}
+	return n
+}
+
+const (
+	// choiceShare of Options.MaxTime is for the choice: the training starts anew with all data.
+	choiceShare = 0.5
+	// choiceHops is the largest number that is tried: further neighbours add little, and fill sparse features.
+	choiceHops = 2
+	// Priors are tried from the default, in steps of 2, as long as each is better. Wider ones are
+	// not: few labels often take them by chance (results/README.md).
+	leastPrior, mostPrior = 1. / 64, 4.
+	// evenPrior leaves all classes equally frequent.
+	evenPrior = 1e-3
+	// Strengths are tried from what is justified in steps of √2, as far as each is better.
+	leastStrength, mostStrength = 1. / 64, 16.
+)
+
+// selection is a choice under way.
+type selection struct {
+	p       *Prepared
+	watch   Watch
+	metric  string
+	tried   map[Candidate]*trial
+	started time.Time
+
+	// What candidates at hand learn from: features as seen has them, the scale that they are learned on, the folds.
+	seen  Candidate
+	scale *standardise.Map
+	folds []fold
+}
+
+func (p *Prepared) newSelection(watch Watch) *selection {
+	return &selection{p: p, watch: watch, tried: map[Candidate]*trial{}, started: time.Now()}
+}
+
+// late reports whether the time for the choice is over.
+func (c *selection) late() bool { return c.p.Options.MaxTime > 0 && c.left(1) <= 0 }
+
+// left is the nth part of the time that is left for the choice.
+func (c *selection) left(n int) time.Duration {
+	all := time.Duration(choiceShare * float64(c.p.Options.MaxTime))
+	return (all - time.Since(c.started)) / time.Duration(n)
+}
+
+// choose replaces the preparation by that of the candidate which predicts best what was held out, where something
+// is left open, in the time that is left. A run that is interrupted meanwhile chooses anew.
+func (r *run) choose(ctx context.Context) error {
+	if r.p.grid == nil {
+		return nil
+	}
+	c := r.p.newSelection(r.watch)
+	finalists, err := c.compare(ctx, r.p.grid)
+	if ctx.Err() != nil {
+		return r.interrupted(fmt.Sprintf("while candidates were compared, after %d of them", len(c.tried)))
+	}
+	if err != nil {
+		return err
+	}
+	before, made := r.p, c.decide(finalists)
+	if r.folder != nil {
+		err = r.files.WriteJSON(choiceFile, made)
+	}
+	if err == nil {
+		r.p, err = before.chosen(ctx, made)
+	}
+	if err != nil {
+		return err
+	}
+	for _, text := range r.p.Notes {
+		if !slices.Contains(before.Notes, text) {
+			r.watch.note("%s", text)
+		}
+	}
+	if r.folder == nil {
+		return nil
+	}
+	r.folder.Config.Options = r.p.resolved(r.folder.Config.Options)
+	return r.writeConfig()
+}
+
+// compare climbs from each candidate of a grid. Finalists are what it comes to, in the order of the grid.
+func (c *selection) compare(ctx context.Context, grid []Candidate) (finalists []*trial, err error) {
+	alone, prior := (*trial)(nil), 1.
+	for _, from := range grid {
+		if len(finalists) > 0 && c.late() {
+			break
+		}
+		if c.folds == nil || from.Hops != c.seen.Hops || from.Scale != c.seen.Scale {
+			if there, err := c.see(ctx, from); err != nil || !there {
+				return finalists, err
+			}
+			if from.Scale == "" {
+				alone, prior = nil, 1
+			}
+		}
+		if from.Prior = cmp.Or(from.Prior, prior); !c.p.asked.leavesPrior() {
+			from.Prior = 0
+		}
+		found, err := c.climb(ctx, from, alone)
+		if errors.As(err, new(*learn.DivergedError)) || err == nil && (found == nil || slices.Contains(finalists, found)) {
+			continue
+		} else if err != nil {
+			return nil, err
+		}
+		if from.Edges == noEdges && alone == nil {
+			alone, prior = found, found.Prior
+		}
+		if finalists = append(finalists, found); c.watch.Candidate != nil {
+			c.watch.Candidate(found.Candidate)
+		}
+	}
+	return finalists, nil
+}
+
+// climb takes steps of strength and prior from a candidate, as long as one is better; nil: it is worse than node
+// features alone by more than one standard error, or, with neighbours that differ, at all, or gains less than leastGain
+// by another scale. The weaker edges are, the nearer they come to node features alone: so strengths below half of the
+// first are for those that are better.
+func (c *selection) climb(ctx context.Context, from Candidate, alone *trial) (*trial, error) {
+	best, err := c.try(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	if alone != nil {
+		behind, err := apart(best, alone)
+		worse := behind > err || from.Edges.strength < 0 && behind >= 0
+		if from.Scale != "" {
+			worse = best.score() > alone.score()*(1-leastGain)
+		}
+		if worse {
+			return nil, nil
+		}
+	}
+	moves := []struct{ strength, prior float64 }{{1, 2}, {1, .5}, {math.Sqrt2, 1}, {1 / math.Sqrt2, 1}}
+	switch {
+	case from.Edges == together && from.Hops == c.p.Set.Recipe.Hops: // the others take long
+		moves = moves[:1]
+	case from.Edges == together || from.Edges.power != 0 || from.Scale != "" || c.p.fewLabels():
+		moves = nil
+	}
+	for i, idle := 0, 0; idle < len(moves) && !c.late(); i, idle = i+1, idle+1 {
+		by, next := moves[i%len(moves)], best.asked
+		least, size := leastStrength, math.Abs(next.Edges.strength)*by.strength
+		if alone != nil && best.score() >= alone.score() {
+			least = .45 * math.Abs(from.Edges.strength) // steps of √2 are rounded
+		}
+		next.Prior, next.Edges.strength = next.Prior*by.prior, rounded(next.Edges.strength*by.strength)
+		if by.prior == 1 && !(size >= least && size <= mostStrength) ||
+			by.prior != 1 && (next.Prior < leastPrior || next.Prior > mostPrior || c.p.large()) {
+			continue
+		}
+		t, err := c.try(ctx, next)
+		if err != nil {
+			return nil, err
+		}
+		if t.score() < best.score() {
+			best, i, idle = t, i-1, -1 // once more the same way
+		}
+	}
+	return best, nil
+}
+
+// see takes features as a candidate has them, and divides their labels into folds; false where means over hops would
+// take too much memory, or nodes of an evaluation set have other ones, or labels are too few for folds.
+func (c *selection) see(ctx context.Context, of Candidate) (bool, error) {
+	p, scale, scaled := c.p, c.p.scale, c.p.Problem.Data
+	t, err := p.over(ctx, of.Hops)
+	if errors.As(err, new(*memory.Error)) || errors.Is(err, errOtherFeatures) {
+		c.watch.note("means over %d hops were not tried: %v", of.Hops, err)
+		return false, nil
+	}
+	if err == nil && t.Set != p.Set && p.Options.Standardise {
+		scale, err = standardise.Measure(ctx, &t.Set.Schema, t.Set.Instances, p.Options.Threads)
+	}
+	if err == nil && (t.Set != p.Set || of.Scale != "") {
+		scale, err = onScale(scale, cmp.Or(of.Scale, p.Options.Scale))
+		if err == nil {
+			scaled, err = onto(ctx, scale, t.Set.Instances, nil)
+		}
+	}
+	if err == nil {
+		c.seen, c.scale = of, scale
+		err = c.divide(t.Set.Instances, scaled)
+	}
+	return len(c.folds) > 0, err
+}
+
+// over is the task with means over so many hops.
+func (p *Prepared) over(ctx context.Context, hops int) (t Task, err error) {
+	if t = p.Task; hops <= t.Set.Recipe.Hops {
+		return t, nil
+	}
+	t, err = t.with(func(set *dataset.Set) (*dataset.Set, error) { return set.Averaged(ctx, hops, p.Options.Memory) })
+	for _, e := range t.Evaluations {
+		if err == nil && e.Set.Schema.NodeTypes[0].Features != t.Set.Schema.NodeTypes[0].Features {
+			err = errOtherFeatures
+		}
+	}
+	return t, err
+}
+
+// errOtherFeatures: means over hops leave nodes of an evaluation set, and none of the training, without features.
+var errOtherFeatures = errors.New("the nodes of an evaluation set have other features")
+
+const (
+	// Powers of beliefs are so many steps of √2 to either side, whose logarithm has a normal prior of deviation
+	// powerDeviation. The probability of a label is no smaller than the least one, lest it be all of the loss.
+	powerSteps, powerDeviation, leastProbability = 6, 0.5, 1e-12
+	// unseenMistakes is how many labels more, all wrong, candidates are charged with: few that are right prove
+	// little, and where all are, the loss alone falls with any strength.
+	unseenMistakes = 0.5
+)
+
+// try learns from what each fold leaves, and predicts what it holds out, or remembers what came of that. Of the
+// powers of beliefs the trial has the one with the smallest score.
+func (c *selection) try(ctx context.Context, of Candidate) (best *trial, err error) {
+	if c.tried[of] != nil {
+		return c.tried[of], nil
+	}
+	guesses, err := c.predictions(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	steps, n := powerSteps, float64(len(guesses))
+	if of.Scale != "" || !c.p.everyStateSeen() {
+		steps = 0 // of others labels cannot tell how sure beliefs may be
+	}
+	for i := -steps; i <= steps; i++ {
+		t, sum := &trial{Candidate: of, asked: of}, 0.
+		t.Edges.power = rounded(cmp.Or(of.Edges.power, 1) * math.Pow(math.Sqrt2, float64(i)))
+		for _, g := range guesses {
+			loss, surprise := g.tempered(t.Edges.power)
+			if t.losses, sum = append(t.losses, loss), sum+loss; steps > 0 {
+				t.surprise += surprise / n
+			}
+			if g.label == g.likeliest {
+				t.Accuracy += runfolder.Float(1 / n)
+			}
+		}
+		if t.Loss = runfolder.Float(sum / n); best == nil || t.score() < best.score() {
+			best = t
+		}
+	}
+	if math.IsNaN(float64(best.Loss)) {
+		return nil, fmt.Errorf("%s gives no loss that is a number", of)
+	}
+	c.tried[of] = best
+	return best, nil
+}
+
+// tempered is what a label loses that is predicted by a power of beliefs, and what it would lose were the others than
+// the likeliest right by turns.
+func (g *guess) tempered(power float64) (loss, surprise float64) {
+	const least = leastProbability
+	own, most := math.Log(max(least, g.beliefs[g.label])), -math.Log(least)
+	sum, others := 0.0, 0.0
+	for a, x := range g.beliefs {
+		x = math.Exp(power * (math.Log(max(least, x)) - own))
+		if sum += x; int32(a) != g.likeliest {
+			others += x
+		}
+	}
+	ratio := sum * float64(len(g.beliefs)-1) / max(others, least)
+	return g.weight * min(math.Log(sum), most), g.weight * min(math.Log(max(1, ratio)), most)
+}
+
+// rounded has two digits of a number: what is told is what is used.
+func rounded(x float64) float64 {
+	y, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 2, 64), 64) // what was formatted can be read
+	return y
+}
+
+// score is what trials are compared by.
+func (t *trial) score() float64 { return float64(t.Loss) + t.penalty() }
+
+// byScore compares trials.
+func byScore(a, b *trial) int { return cmp.Compare(a.score(), b.score()) }
+
+// penalty is a label's share of what unseen mistakes cost, and of three normal priors. Weights have one of deviation 1:
+// they are half of a rule's strength on either side of their middle. The logarithms of the power, and of the deviation
+// of the weights of features, have the others.
+func (t *trial) penalty() float64 {
+	half, steps := t.Edges.strength/2, math.Log(t.Edges.power/cmp.Or(t.asked.Edges.power, 1))/powerDeviation
+	wider := math.Log(cmp.Or(t.Prior, 1)) / powerDeviation
+	if t.Prior == evenPrior { // no deviation of weights: there are none
+		wider = 0
+	}
+	return ((half*half+steps*steps+wider*wider)/2 + unseenMistakes*t.surprise) / float64(len(t.losses))
+}
+
+// apart is the mean difference of the scores of a and b, and its standard error.
+func apart(a, b *trial) (mean, err float64) {
+	n, squares := float64(len(a.losses)), 0.0
+	for i, x := range a.losses {
+		mean += (x - b.losses[i]) / n
+	}
+	for i, x := range a.losses {
+		d := x - b.losses[i] - mean
+		squares += d * d
+	}
+	return mean + a.penalty() - b.penalty(), math.Sqrt(squares / max(1, n-1) / n)
+}
+
+// decide takes the first finalist, unless a later one is better by more than one standard error, or two of them
+// against what is usual, or for edges that make neighbours differ, which take leastEvidence of all labels, too. What is
+// usual is the first one, if it has edges: what is learned where no label is hidden, with labels of most nodes, or,
+// without features, what fewer labels have.
+func (c *selection) decide(finalists []*trial) *Choice {
+	made := &Choice{Metric: c.metric, Cut: c.late()}
+	chosen, best := finalists[0], slices.MinFunc(finalists, byScore)
+	for _, t := range finalists {
+		errors, least := 1.0, 0.0
+		if chosen == finalists[0] && chosen.asked.Edges != noEdges {
+			errors = 2
+		}
+		if t.Edges.strength < 0 {
+			errors, least = 2, leastEvidence/float64(len(t.losses))
+		}
+		if behind, err := apart(chosen, t); behind > max(least, errors*err) {
+			chosen = t
+		}
+		_, err := apart(t, best)
+		t.Error = runfolder.Float(err)
+		made.Candidates = append(made.Candidates, t.Candidate)
+	}
+	made.Chosen, made.Seconds = chosen.Candidate, time.Since(c.started).Seconds()
+	return made
+}
+
+// chosen is the preparation of the training that was chosen.
+func (p *Prepared) chosen(ctx context.Context, made *Choice) (*Prepared, error) {
+	best, o := made.Chosen, p.asked
+	o.Edges, o.Prior, o.Scale = best.Edges.String(), cmp.Or(best.Prior, o.Prior), p.Options.Scale
+	t, err := p.over(ctx, best.Hops)
+	if err != nil {
+		return nil, err
+	}
+	own, err := Prepare(ctx, o, t)
+	if err == nil {
+		own.recall(made)
+	}
+	return own, err
+}
+
+// recall notes what was chosen, and takes the time of the choice from that of the training.
+func (p *Prepared) recall(made *Choice) {
+	p.choice, p.Notes = made, append(slices.Clone(p.Notes), made.note())
+	p.spend(time.Duration(made.Seconds * float64(time.Second)))
+}
+
+// spend takes time from that of the training.
+func (p *Prepared) spend(spent time.Duration) {
+	if s := &p.Settings; s.MaxTime > 0 {
+		s.MaxTime = max(time.Millisecond, s.MaxTime-spent)
+	}
+}
+
+// recallChoice takes what was chosen in the run that is resumed, if that had come so far.
+func (p *Prepared) recallChoice(ctx context.Context, folder *Folder) error {
+	var made *Choice
+	if folder == nil || !folder.Resume {
+		return nil
+	} else if _, err := readRecord(folder.files.Path(choiceFile), &made); err != nil || made == nil {
+		return err
+	}
+	if p.grid == nil {
+		p.recall(made)
+		return nil
+	}
+	own, err := p.chosen(ctx, made)
+	if err == nil {
+		*p = *own
+	}
+	return err
+}
+
+// interrupted is the end of a run that has come to no weights yet.
+func (r *run) interrupted(while string) error {
+	remedy := "nothing was written: start again"
+	if r.folder != nil {
+		remedy = "go on with " + string(Resumes(r.files.Dir()))
+	}
+	return &Error{Interrupted, fmt.Errorf("interrupted %s; %s", while, remedy)}
+}
+
+// A scale is chosen by at most mostScaling labels times features times states, as folds of more would take seconds, and
+// by at most labelsPerFeature: with more of them the prior, and so the scale, hardly matters.
+const mostScaling, labelsPerFeature = 1 << 21, 64
+
+// leastGain is the share of the log loss that another scale has to gain: less is felt by no prediction, however sure
+// folds are of it.
+const leastGain = 0.01
+
+// chooseScale decides on the scale of features, where options leave it open: by labels that are held out, which node
+// features alone predict with each scale, unless labels are too few, or so many that it does not matter. Where labels
+// of a network are hidden, folds choose a prior: to choose twice is worse, and what they name has to give the same
+// model.
+func (p *Prepared) chooseScale(ctx context.Context, each *standardise.Map) error {
+	o := &p.Options
+	if o.Scale != scaleAuto {
+		return nil
+	}
+	if o.Scale = scaleEach; each == nil || p.knownShare() <= mostKnown || o.givesL2() || p.Initial != nil ||
+		o.Physics != "" || each.Changed() < 2 || !p.suitScales() {
+		return nil
+	}
+	alone, set := *p, *p.Set
+	alone.Set, alone.scale = &set, each
+	set.Instances = slices.DeleteFunc(withoutEdges(set.Instances),
+		func(in *crf.Instance) bool { return len(in.Samples()) == 0 })
+	c := alone.newSelection(Watch{})
+	var grid []Candidate
+	for _, scale := range []string{scaleEach, scaleOne + "1", scaleOne + "0.5"} {
+		grid = append(grid, Candidate{Scale: scale, Edges: noEdges})
+	}
+	finalists, err := c.compare(context.WithoutCancel(ctx), grid) // it takes seconds, and no folder is there to go on in
+	if err != nil || len(finalists) == 0 || c.late() {
+		return err // there was nothing to compare by, or no time
+	}
+	slices.SortStableFunc(finalists[1:], byScore)
+	if made := c.decide(finalists); made.Chosen.Scale != scaleEach {
+		o.Scale, p.said = made.Chosen.Scale, append(p.said, made.note())
+	}
+	return nil
+}
+
+// suitScales reports whether features of nodes are dense, and their labels neither too few nor too many, to choose a
+// scale by.
+func (p *Prepared) suitScales() bool {
+	labels, size, features := 0, 0, 0
+	for a, t := range p.Problem.Model.Schema.NodeTypes {
+		for _, in := range p.Problem.Data {
+			f := in.NodeFeatures(a)
+			if t.Copies > 0 || f.Data().Start != nil {
+				return false
+			}
+			labels, features = labels+f.Rows(), max(features, f.Dim())
+			size += f.Rows() * f.Dim() * len(t.States)
+		}
+	}
+	return labels >= 2*leastLabels && size <= mostScaling && labels <= labelsPerFeature*features
 }
 
 // Choice is what was chosen by data that were held out, in the run folder and in result.json.
@@ -106,447 +708,4 @@ func (c *Choice) Table() report.Table {
 			percent(float64(x.Accuracy)), mark})
 	}
 	return t
-}
-
-const (
-	// choiceShare of Options.MaxTime is for the choice: the training starts anew with all data.
-	choiceShare = 0.5
-	// choiceHops is the largest number that is tried: further neighbours add little, and fill sparse features.
-	choiceHops = 2
-	// Priors are tried from the default, in steps of 2, as long as each is better. Wider ones are
-	// not: few labels often take them by chance (results/README.md).
-	leastPrior, mostPrior = 1. / 64, 4.
-	// evenPrior leaves all classes equally frequent.
-	evenPrior = 1e-3
-	// Strengths are tried from what is justified in steps of √2, as far as each is better.
-	leastStrength, mostStrength = 1. / 64, 16.
-)
-
-const (
-	// leastLabels is how many known labels folds take. With more than mostLabels, or more than
-	// mostPairs of states on edges, all candidates would take longer than minutes in all folds: one
-	// fold tells enough, and features and prior stay. With more than largestPairs edges are learned.
-	leastLabels, mostLabels, mostPairs, largestPairs = 2 * mostFolds, 2000, 1 << 20, 1 << 24
-	// leastSigned is how many tell whether neighbours without features are alike or differ. That has to make labels e
-	// times as likely, which is leastEvidence: by standard errors alone eight labels took a ring of classes, where
-	// neighbours are alike, for another now and then.
-	leastSigned, leastEvidence = 4, 1
-	// mostOfMost is mostLabels where labels of most nodes are known, and learning takes seconds.
-	mostOfMost = 500
-	// mostKnown is the share of known labels up to which the others are taken for what is to be
-	// predicted from these, as the folds are.
-	mostKnown = 0.9
-	// togetherPairs is for how many pairs of states on edges it is tried to learn these with nodes: more would take
-	// longer than all other candidates.
-	togetherPairs = 1 << 17
-)
-
-// openEdges decides, where options and data leave it open how edges are made, whether folds of labels choose it, or,
-// of labels that are too few, and nodes without features, what is justified. It says so. Where labels of most nodes are
-// known, edges that are learned must be compared, as they are what is usual.
-func (p *Prepared) openEdges() string {
-	if !p.hides() {
-		return ""
-	}
-	few, alone, in := p.fewLabels(), p.Group == nil || p.Group.Size() == 1, p.Problem.Data[0]
-	compares := !few && (p.triesTogether() || p.mostHidden() && p.made(edgesMoments))
-	justifies := few && p.bare() && p.mostHidden() && p.made(edgesBalanced)
-	switch {
-	case compares && !alone:
-		return fmt.Sprintf("labels are hidden: one process would choose by folds of labels how edges are made, "+
-			"and %d learn them together; compare with {no-edges}", p.Group.Size())
-	case compares, justifies && alone && !p.large() && len(comparedLabels(in)) >= leastSigned:
-		p.choosing = true // of few labels between neighbours that are alike and those that differ, no more
-	}
-	if p.choosing || !justifies {
-		return ""
-	}
-	chosen := Candidate{Edges: justified(in)}
-	if p.asked.Prior == 0 && !p.asked.givesL2() {
-		chosen.Prior, p.Options.Prior = evenPrior, evenPrior
-		p.Problem.L2 = p.Options.l2(sampleCount(p.Problem.Data))
-	}
-	p.Options.Edges = chosen.Edges.String()
-	return fmt.Sprintf("few labels: %d are too few to choose by, neighbours are taken to be alike, as far as degrees and "+
-		"the number of states justify, and classes to be equally frequent: %s", len(knownLabels(in)), chosen)
-}
-
-// fewLabels reports that labels are too few to choose strengths of edges by.
-func (p *Prepared) fewLabels() bool {
-	labels := len(comparedLabels(p.Problem.Data[0]))
-	return labels < leastLabels || p.bare() && labels < 2*leastLabels // ten chose worse (results/README.md)
-}
-
-// made reports whether a rule could make weights of edges.
-func (p *Prepared) made(rule string) bool {
-	return len(carriers(&p.Problem.Model.Schema, p.Set.Instances, rule)) > 0
-}
-
-// hides reports whether labels of one network are hidden, and options leave it open how edges are made.
-// Types of nodes without a label can be learned by their edges alone. Rules know no features of edges
-// but their weight, so that where there are some, edges must be learned too, and not take longer than minutes.
-func (p *Prepared) hides() bool {
-	o, data := &p.Options, p.Problem.Data
-	asksHow := cmp.Or(p.asked.Method, learn.Auto) != learn.Auto || p.asked.Cut != (learn.Cut{}) || o.Together != 0 ||
-		o.Order != orderCyclic || o.Step != autoStep || o.InnerSweeps != 0 || o.InnerTolerance != 0
-	if o.Edges != edgesAuto || asksHow || p.Initial != nil || o.Physics != "" || o.Errors != errorsNone ||
-		len(data) != 1 || len(data[0].Samples()) != 1 || p.knownShare() > mostKnown ||
-		slices.ContainsFunc(p.labels().of, func(counts []int) bool { return slices.Max(counts) == 0 }) {
-		return false
-	}
-	pairs := pairsOf(data[0])
-	featured := slices.ContainsFunc(p.Problem.Model.Schema.EdgeTypes,
-		func(t crf.EdgeType) bool {
-			return t.Features > 1 && (t.Features > 2 || weightColumn(&t) < 0) || t.Copies > 0
-		})
-	return pairs <= togetherPairs || pairs <= largestPairs && !featured
-}
-
-// triesTogether reports whether edges that are learned with nodes are compared: where that takes no
-// more than seconds, and begins with node features alone.
-func (p *Prepared) triesTogether() bool {
-	return pairsOf(p.Problem.Data[0]) <= togetherPairs && p.everyStateSeen()
-}
-
-// large reports whether one fold, and the candidates that cost least, are all there is time for.
-func (p *Prepared) large() bool {
-	in := p.Problem.Data[0]
-	known := len(knownLabels(in))
-	return pairsOf(in) > mostPairs || known > mostLabels || known > mostOfMost && !p.mostHidden()
-}
-
-// pairsOf counts the pairs of states of all edges.
-func pairsOf(in *crf.Instance) (n int) {
-	u, v := in.Graph.Ends()
-	for e := range u {
-		n += in.States(u[e]) * in.States(v[e])
-	}
-	return n
-}
-
-// choose replaces the preparation by that of the candidate which predicts best what was held out, where something
-// is left open, in the time that is left. A run that is interrupted meanwhile chooses anew.
-func (r *run) choose(ctx context.Context) error {
-	if !r.p.choosing {
-		return nil
-	}
-	c := r.p.newSelection(r.watch)
-	finalists, err := c.compare(ctx)
-	if ctx.Err() != nil {
-		return r.interrupted(fmt.Sprintf("while candidates were compared, after %d of them", len(c.tried)))
-	}
-	if err != nil {
-		return err
-	}
-	before, made := r.p, c.decide(finalists)
-	if r.folder != nil {
-		err = r.files.WriteJSON(choiceFile, made)
-	}
-	if err == nil {
-		r.p, err = before.chosen(ctx, made)
-	}
-	if err != nil {
-		return err
-	}
-	for _, text := range r.p.Notes {
-		if !slices.Contains(before.Notes, text) {
-			r.watch.note("%s", text)
-		}
-	}
-	if r.folder == nil {
-		return nil
-	}
-	r.folder.Config.Options = r.p.resolved(r.folder.Config.Options)
-	return r.writeConfig()
-}
-
-// interrupted is the end of a run that has come to no weights yet.
-func (r *run) interrupted(while string) error {
-	remedy := "nothing was written: start again"
-	if r.folder != nil {
-		remedy = "go on with " + string(Resumes(r.files.Dir()))
-	}
-	return &Error{Interrupted, fmt.Errorf("interrupted %s; %s", while, remedy)}
-}
-
-// chosen is the preparation of the training that was chosen.
-func (p *Prepared) chosen(ctx context.Context, made *Choice) (*Prepared, error) {
-	best, o, t := made.Chosen, p.asked, p.Task
-	o.Edges, o.Prior, o.Scale = best.Edges.String(), cmp.Or(best.Prior, o.Prior), p.Options.Scale
-	if best.Hops > t.Set.Recipe.Hops {
-		var err error
-		if t, err = t.averaged(ctx, best.Hops, p.Options.Memory); err != nil {
-			return nil, err
-		}
-	}
-	own, err := Prepare(ctx, o, t)
-	if err == nil {
-		own.recall(made)
-	}
-	return own, err
-}
-
-// recall notes what was chosen, and takes the time of the choice from that of the training.
-func (p *Prepared) recall(made *Choice) {
-	p.choice, p.Notes = made, append(slices.Clone(p.Notes), made.note())
-	p.spend(time.Duration(made.Seconds * float64(time.Second)))
-}
-
-// spend takes time from that of the training.
-func (p *Prepared) spend(spent time.Duration) {
-	if s := &p.Settings; s.MaxTime > 0 {
-		s.MaxTime = max(time.Millisecond, s.MaxTime-spent)
-	}
-}
-
-// recallChoice takes what was chosen in the run that is resumed, if that had come so far.
-func (p *Prepared) recallChoice(ctx context.Context, folder *Folder) error {
-	var made *Choice
-	if folder == nil || !folder.Resume {
-		return nil
-	} else if _, err := readRecord(folder.files.Path(choiceFile), &made); err != nil || made == nil {
-		return err
-	}
-	if !p.choosing {
-		p.recall(made)
-		return nil
-	}
-	own, err := p.chosen(ctx, made)
-	if err == nil {
-		*p = *own
-	}
-	return err
-}
-
-// decide takes the first finalist, unless a later one is better by more than one standard error, or two of them
-// against what is usual, or for edges that make neighbours differ, which take leastEvidence of all labels, too. What is
-// usual is the first one, if it has edges: what is learned where no label is hidden, with labels of most nodes, or,
-// without features, what fewer labels have.
-func (c *selection) decide(finalists []*trial) *Choice {
-	made := &Choice{Metric: c.metric, Cut: c.late()}
-	chosen, best := finalists[0], finalists[0]
-	for _, t := range finalists {
-		errors, least := 1.0, 0.0
-		if chosen == finalists[0] && chosen.Edges != noEdges {
-			errors = 2
-		}
-		if t.Edges.strength < 0 {
-			errors, least = 2, leastEvidence/float64(len(t.losses))
-		}
-		if behind, err := apart(chosen, t); behind > max(least, errors*err) {
-			chosen = t
-		}
-		if t.score() < best.score() {
-			best = t
-		}
-	}
-	for _, t := range finalists {
-		_, err := apart(t, best)
-		made.Candidates = append(made.Candidates, t.shown(err))
-	}
-	made.Chosen, made.Seconds = made.Candidates[slices.Index(finalists, chosen)], time.Since(c.started).Seconds()
-	return made
-}
-
-// compare asks of each number of hops which edges, and of each kind of edges which strength and prior. Finalists are
-// the best of each kind, in the order in which kinds are asked for.
-func (c *selection) compare(ctx context.Context) (finalists []*trial, err error) {
-	given, open := c.p.Set.Recipe.Hops, c.p.asked.Prior == 0 && !c.p.asked.givesL2()
-	most := max(given, choiceHops)
-	if c.p.large() {
-		most = given
-	}
-	for hops := given; hops <= most; hops++ {
-		if there, err := c.over(ctx, hops); err != nil || !there {
-			return finalists, err
-		}
-		alone, prior := (*trial)(nil), 1.
-		for _, from := range c.kinds(hops == given) {
-			if len(finalists) > 0 && c.late() {
-				break
-			}
-			if from.Hops, from.Prior = hops, cmp.Or(from.Prior, prior); !open {
-				from.Prior = 0
-			}
-			found, err := c.climb(ctx, from, alone)
-			if errors.As(err, new(*learn.DivergedError)) || err == nil && (found == nil || slices.Contains(finalists, found)) {
-				continue
-			} else if err != nil {
-				return nil, err
-			}
-			if from.Edges == noEdges {
-				alone, prior = found, found.Prior
-			}
-			if finalists = append(finalists, found); c.watch.Candidate != nil {
-				c.watch.Candidate(found.shown(0))
-			}
-		}
-	}
-	return finalists, nil
-}
-
-// kinds are what climbs begin with: what is usual, then the simplest first, and edges alone last, which features that
-// tell something beat. Without features few labels tell too little of how frequent classes are, and edges carry chance.
-func (c *selection) kinds(first bool) (kinds []Candidate) {
-	in, strength, even := c.raw[0], rounded(meanCoupling(c.raw[0])), 0.
-	alike, apart := edgeRule{name: edgesPotts, strength: strength}, edgeRule{name: edgesPotts, strength: -strength}
-	if c.p.mostHidden() && c.p.bare() {
-		alike, apart = edgeRule{name: edgesBalanced, strength: 1}, edgeRule{name: edgesBalanced, strength: -1}
-		even = evenPrior
-		if kinds = append(kinds, Candidate{Edges: justified(in), Prior: even}); c.p.fewLabels() {
-			return append(kinds, Candidate{Edges: apart, Prior: even})
-		}
-	} else if first && !c.p.mostHidden() {
-		kinds = append(kinds, Candidate{Edges: together})
-	}
-	kinds = append(kinds, Candidate{Edges: noEdges})
-	if c.p.made(edgesBalanced) {
-		kinds = append(kinds, Candidate{Edges: alike, Prior: even}, Candidate{Edges: apart})
-	}
-	if c.p.made(edgesMoments) {
-		kinds = append(kinds, Candidate{Edges: edgeRule{name: edgesMoments, strength: strength}})
-	}
-	if c.p.triesTogether() {
-		kinds = append(kinds, Candidate{Edges: together})
-	}
-	if first && even == 0 && c.p.mostHidden() && c.p.made(edgesBalanced) && !c.p.large() { // edges alone
-		kinds = append(kinds, Candidate{Edges: justified(in), Prior: evenPrior})
-	}
-	return kinds
-}
-
-// climb takes steps of strength and prior from a candidate, as long as one is better; nil: it is worse than node
-// features alone by more than one standard error, or, with neighbours that differ, at all. The weaker edges are, the
-// nearer they come to these: so strengths below half of the first are for those that are better.
-func (c *selection) climb(ctx context.Context, from Candidate, alone *trial) (*trial, error) {
-	best, err := c.try(ctx, from)
-	if err != nil {
-		return nil, err
-	}
-	if alone != nil {
-		if behind, err := apart(best, alone); behind > err || from.Edges.strength < 0 && behind >= 0 {
-			return nil, nil
-		}
-	}
-	moves := []struct{ strength, prior float64 }{{1, 2}, {1, .5}, {math.Sqrt2, 1}, {1 / math.Sqrt2, 1}}
-	switch {
-	case from.Edges == together && from.Hops == c.p.Set.Recipe.Hops: // the others take long
-		moves = moves[:1]
-	case from.Edges == together || from.Edges.power != 0 || c.p.fewLabels():
-		moves = nil
-	}
-	for i, idle := 0, 0; idle < len(moves) && !c.late(); i, idle = i+1, idle+1 {
-		by, next := moves[i%len(moves)], best.Candidate
-		least, size := leastStrength, math.Abs(next.Edges.strength)*by.strength
-		if alone != nil && best.score() >= alone.score() {
-			least = .45 * math.Abs(from.Edges.strength) // steps of √2 are rounded
-		}
-		next.Prior, next.Edges.strength = next.Prior*by.prior, rounded(next.Edges.strength*by.strength)
-		if by.prior == 1 && !(size >= least && size <= mostStrength) ||
-			by.prior != 1 && (next.Prior < leastPrior || next.Prior > mostPrior || c.p.large()) {
-			continue
-		}
-		t, err := c.try(ctx, next)
-		if err != nil {
-			return nil, err
-		}
-		if t.score() < best.score() {
-			best, i, idle = t, i-1, -1 // once more the same way
-		}
-	}
-	return best, nil
-}
-
-// over takes means over hops, and divides their labels into folds; false where means would take too much memory, or
-// are not to be had.
-func (c *selection) over(ctx context.Context, hops int) (bool, error) {
-	p := c.p
-	if hops == p.Set.Recipe.Hops {
-		return true, c.divide(p.Set.Instances, p.Problem.Data, p.scale)
-	}
-	if !p.HopsOpen || !p.Set.CanAverage() || c.late() {
-		return false, nil
-	}
-	task, err := p.Task.averaged(ctx, hops, p.Options.Memory)
-	if errors.As(err, new(*memory.Error)) || errors.Is(err, errOtherFeatures) {
-		c.watch.note("means over %d hops were not tried: %v", hops, err)
-		return false, nil
-	}
-	var each *standardise.Map
-	if err == nil && p.Options.Standardise {
-		each, err = standardise.Measure(ctx, &task.Set.Schema, task.Set.Instances, p.Options.Threads)
-	}
-	if err != nil {
-		return false, err
-	}
-	return true, c.divideOn(ctx, task.Set.Instances, each, p.Options.Scale)
-}
-
-// averaged is the task with means over so many hops.
-func (t Task) averaged(ctx context.Context, hops int, allowed int64) (Task, error) {
-	t, err := t.with(func(set *dataset.Set) (*dataset.Set, error) { return set.Averaged(ctx, hops, allowed) })
-	for _, e := range t.Evaluations {
-		if err == nil && e.Set.Schema.NodeTypes[0].Features != t.Set.Schema.NodeTypes[0].Features {
-			err = errOtherFeatures
-		}
-	}
-	return t, err
-}
-
-// errOtherFeatures: means over hops leave nodes of an evaluation set, and none of the training, without features.
-var errOtherFeatures = errors.New("the nodes of an evaluation set have other features")
-
-// A scale is chosen by at most mostScaling labels times features times states, as folds of more would take seconds, and
-// by at most labelsPerFeature: with more of them the prior, and so the scale, hardly matters.
-const mostScaling, labelsPerFeature = 1 << 21, 64
-
-// leastGain is the share of the log loss that another scale has to gain: less is felt by no prediction, however sure
-// folds are of it.
-const leastGain = 0.01
-
-// compareScales predicts labels that are held out by node features alone, with each scale; nil: labels are too few,
-// or so many that it does not matter. Where labels of a network are hidden, folds choose a prior: to choose twice is
-// worse, and what they name has to give the same model.
-func (p *Prepared) compareScales(ctx context.Context, each *standardise.Map) (*Choice, error) {
-	o := p.Options
-	if each == nil || p.knownShare() <= mostKnown || o.givesL2() || p.Initial != nil || o.Physics != "" ||
-		each.Changed() < 2 || !p.suitScales() {
-		return nil, nil
-	}
-	alone := slices.DeleteFunc(withoutEdges(p.Set.Instances),
-		func(in *crf.Instance) bool { return len(in.Samples()) == 0 })
-	ctx = context.WithoutCancel(ctx) // it takes seconds, and no folder is there to go on in
-	c := p.newSelection(Watch{})
-	var tried []*trial
-	for _, scale := range []string{scaleEach, scaleOne + "1", scaleOne + "0.5"} {
-		if err := c.divideOn(ctx, alone, each, scale); err != nil || len(c.folds) == 0 || c.late() {
-			return nil, err // there is nothing to compare by, or no time
-		}
-		t, err := c.try(ctx, Candidate{Scale: scale, Edges: noEdges})
-		if err != nil {
-			return nil, err
-		}
-		if len(tried) == 0 || t.score() <= tried[0].score()*(1-leastGain) {
-			tried = append(tried, t)
-		}
-	}
-	slices.SortStableFunc(tried[1:], func(a, b *trial) int { return cmp.Compare(a.score(), b.score()) })
-	return c.decide(tried), nil
-}
-
-// suitScales reports whether features of nodes are dense, and their labels neither too few nor too many, to choose a
-// scale by.
-func (p *Prepared) suitScales() bool {
-	labels, size, features := 0, 0, 0
-	for a, t := range p.Problem.Model.Schema.NodeTypes {
-		for _, in := range p.Problem.Data {
-			f := in.NodeFeatures(a)
-			if t.Copies > 0 || f.Data().Start != nil {
-				return false
-			}
-			labels, features = labels+f.Rows(), max(features, f.Dim())
-			size += f.Rows() * f.Dim() * len(t.States)
-		}
-	}
-	return labels >= 2*leastLabels && size <= mostScaling && labels <= labelsPerFeature*features
 }

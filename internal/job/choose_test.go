@@ -17,6 +17,7 @@ import (
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -251,13 +252,13 @@ func TestWhatIsChosen(t *testing.T) {
 		"no edges":   {Options{NoEdges: true}, false},
 		"its errors": {Options{Errors: errorsAuto}, false},
 	} {
-		oracle.Equal(t, prepare(t, c.o, task).choosing, c.want, "%s: chooses", name)
+		oracle.Equal(t, prepare(t, c.o, task).grid != nil, c.want, "%s: chooses", name)
 	}
 	paths := blocks{nodes: 100, states: 2, degree: 4, same: .9, noise: 1, known: 20, seed: 6}.tables(t)
-	for known, want := range map[int]bool{60: true, 90: true, 91: false, 100: false} {
+	for known, want := range map[int]bool{leastLabels - 1: false, 60: true, 90: true, 91: false, 100: false} {
 		b := blocks{nodes: 100, states: 2, degree: 4, same: .9, noise: 1, known: known, seed: 6}
 		set := oracle.Must(dataset.Open(t.Context(), b.tables(t), dataset.Options{Observed: "train"}))(t)
-		oracle.Equal(t, prepare(t, Options{}, Task{Set: set}).choosing, want, "%d of 100 labels known: chooses", known)
+		oracle.Equal(t, prepare(t, Options{}, Task{Set: set}).grid != nil, want, "%d of 100 labels known: chooses", known)
 	}
 	given := train(t, Options{Prior: 2}, fewOf(t, paths, dataset.Options{Observed: "train", Hops: 3}, false), nil).Summary.Choice
 	for _, c := range given.Candidates {
@@ -267,7 +268,7 @@ func TestWhatIsChosen(t *testing.T) {
 	}
 	oracle.Contains(t, given.note(), " {hops=3}")
 	large := blocks{nodes: 3000, states: 4, degree: 6, same: .9, noise: 1, known: 20, seed: 7}.few(t, true)
-	if !prepare(t, Options{}, large).choosing {
+	if prepare(t, Options{}, large).grid == nil {
 		t.Error("9000 edges with 16 pairs of states leave nothing to choose")
 	}
 	large.Set.Schema.EdgeTypes[0].Features = 2
@@ -277,12 +278,8 @@ func TestWhatIsChosen(t *testing.T) {
 	large.Set.Schema.EdgeTypes[0].FeatureNames = nil
 	large.Set.Instances[0] = oracle.Must(crf.NewInstance(&large.Set.Schema, spec))(t)
 	large.Evaluations = nil
-	if prepare(t, Options{}, large).choosing {
+	if prepare(t, Options{}, large).grid != nil {
 		t.Error("features of edges are left out")
-	}
-	few := blocks{nodes: 100, states: 2, degree: 4, same: .9, noise: 1, known: leastLabels - 1, seed: 6}.few(t, true)
-	if prepare(t, Options{}, few).choosing {
-		t.Errorf("%d labels are divided into folds", leastLabels-1)
 	}
 	for edges, want := range map[string]string{
 		"pots:1": `--edges "pots:1": want auto or together; or potts:J`, "potts": `--edges "potts": want`, "potts:x": "want", "moments:-1": "want", "potts:Inf": "want",
@@ -343,7 +340,9 @@ func TestDecide(t *testing.T) {
 	t.Parallel()
 	const n, none = 100, "potts:0"
 	made := func(edges string, loss float64) *trial {
-		x := &trial{Candidate: Candidate{Edges: oracle.Must(parseEdges(edges))(t)}, power: 1, losses: make([]float64, n)}
+		asked := Candidate{Edges: oracle.Must(parseEdges(edges))(t), Loss: runfolder.Float(loss + .5)}
+		x := &trial{Candidate: asked, asked: asked, losses: make([]float64, n)}
+		x.Edges.power = 1
 		for i := range n {
 			x.losses[i] = loss + float64(i%2) // all differ by a constant, but for the noise of one
 		}
@@ -367,22 +366,14 @@ func TestDecide(t *testing.T) {
 		"neighbours differ":     {[]*trial{noisy(made(none, .53), .2), made("potts:-1", .5)}, none},
 		"they surely differ":    {[]*trial{noisy(made(none, .55), .2), made("potts:-1", .5)}, "potts:-1"},
 		"but of a larger loss":  {[]*trial{made(none, .4), made("potts:1", .5)}, none},
+		// With labels of most nodes, what is usual stays unless another is surely better.
+		"usual, surely":       {[]*trial{made(edgesTogether, .5), made("potts:1", .4)}, "potts:1"},
+		"usual, by noise":     {[]*trial{made(edgesTogether, .5), noisy(made("potts:1", .47), .2)}, edgesTogether},
+		"usual, of more loss": {[]*trial{made(edgesTogether, .5), made("potts:1", .6)}, edgesTogether},
 	} {
-		x := selection{p: &Prepared{}}
-		oracle.Equal(t, x.decide(c.finalists).Chosen.Edges.String(), c.want, "%s", name)
-	}
-	// With labels of most nodes, what is usual stays unless another is surely better.
-	usual := made(edgesTogether, .5)
-	for name, c := range map[string]struct {
-		other *trial
-		want  string
-	}{
-		"surely":       {made("potts:1", .4), "potts:1"},
-		"by noise":     {noisy(made("potts:1", .47), .2), edgesTogether},
-		"of more loss": {made("potts:1", .6), edgesTogether},
-	} {
-		x := selection{p: &Prepared{}}
-		oracle.Equal(t, x.decide([]*trial{usual, c.other}).Chosen.Edges.String(), c.want, "%s", name)
+		if got := (&selection{p: &Prepared{}}).decide(c.finalists); got.Chosen.Edges.String() != c.want {
+			t.Errorf("%s: %v", name, got.Chosen)
+		}
 	}
 }
 
@@ -412,13 +403,13 @@ func TestChoiceOfManyLabels(t *testing.T) {
 		b := blocks{nodes: 1500, states: 9, degree: 20, same: .85, known: known, seed: 1, bare: true}
 		p := prepare(t, Options{}, b.few(t, true))
 		c := p.newSelection(Watch{})
-		if _, err := c.over(t.Context(), 0); err != nil || !p.choosing || !p.large() || len(c.folds) != want {
+		if _, err := c.see(t.Context(), Candidate{}); err != nil || p.grid == nil || !p.large() || len(c.folds) != want {
 			t.Errorf("%d labels of a large network are in %d folds, want %d; %v", known, len(c.folds), want, err)
 		}
 	}
 	b.known = b.nodes * 3 / 4
 	set := oracle.Must(dataset.Open(t.Context(), b.tables(t), dataset.Options{Observed: "train"}))(t)
-	if prepare(t, Options{}, Task{Set: set}).choosing {
+	if prepare(t, Options{}, Task{Set: set}).grid != nil {
 		t.Error("edges are not learned together, and yet compared with that")
 	}
 	b.nodes, b.known, b.degree = 2000, 3*mostOfMost, 8
@@ -434,11 +425,8 @@ func TestChoiceOfManyLabels(t *testing.T) {
 func TestUnseenState(t *testing.T) {
 	t.Parallel()
 	paths := blocks{nodes: 400, states: 4, degree: 6, same: .85, noise: 1.2, known: 80, seed: 1}.tables(t)
-	text, err := os.ReadFile(paths[0])
-	if err == nil {
-		err = os.WriteFile(paths[0], bytes.ReplaceAll(text, []byte(",s3,train,"), []byte(",s3,test,")), 0o666)
-	}
-	oracle.OK(t, err)
+	text := bytes.ReplaceAll(oracle.Must(os.ReadFile(paths[0]))(t), []byte(",s3,train,"), []byte(",s3,test,"))
+	oracle.OK(t, os.WriteFile(paths[0], text, 0o666))
 	task := fewOf(t, paths, dataset.Options{Observed: "train"}, false)
 	var told []Candidate
 	r := oracle.Must(prepare(t, Options{}, task).Train(t.Context(), nil, Watch{Candidate: func(c Candidate) { told = append(told, c) }}))(t)
@@ -456,8 +444,8 @@ func TestUnseenState(t *testing.T) {
 	p := prepare(t, Options{}, task)
 	other := *p.Problem.Model
 	other.Schema.NodeTypes = append(slices.Clone(other.Schema.NodeTypes), other.Schema.NodeTypes[0])
-	p.choosing = false
-	if p.Problem.Model = &other; p.openEdges() != "" || p.choosing {
+	p.grid = nil
+	if p.Problem.Model = &other; p.openEdges() != "" || p.grid != nil {
 		t.Error("a type of nodes without a label leaves something to compare")
 	}
 	// What is told on the way is what the table has.
@@ -465,6 +453,21 @@ func TestUnseenState(t *testing.T) {
 		told[i].Error = made.Candidates[i].Error
 	}
 	oracle.Equal(t, told, made.Candidates, "candidates told of, and in the summary")
+}
+
+// TestTwoTypesOfNodes: where edges join two types, no candidate has a rule of equal states.
+func TestTwoTypesOfNodes(t *testing.T) {
+	a := &dataset.Arrays{NodeFeatures: &dataset.Matrix{Columns: 1}, Labels: [][]int32{slices.Repeat([]int32{-1}, 60)}}
+	for s := range int32(60) {
+		a.NodeFeatures.Data, a.NodeTypes = append(a.NodeFeatures.Data, 1), append(a.NodeTypes, s%2)
+		a.Edges = append(a.Edges, [2]int32{s &^ 1, ((s | 1) + s%2*2) % 60})
+		a.Labels[0][s/3] = s / 6 % 2 // of a third
+	}
+	set := oracle.Must(dataset.FromArrays(dataset.Manifest{States: []string{"off", "on"}}, dataset.Options{}, a))(t)
+	grid := fmt.Sprint(prepare(t, Options{}, Task{Set: set}).grid)
+	if !strings.Contains(grid, "moments:") || strings.Contains(grid, edgesBalanced) {
+		t.Errorf("compared are %s", grid)
+	}
 }
 
 // TestScale: like features, of which most hardly vary, get one divisor; features with units of their own do not, nor

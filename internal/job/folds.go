@@ -5,17 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/parallel"
-	"github.com/blockbp/blockbp/internal/runfolder"
-	"github.com/blockbp/blockbp/internal/standardise"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -25,131 +21,7 @@ const (
 	// Fits of folds end at choiceTolerance of the first norm of the gradient, or after choicePasses, or, of edges
 	// that are learned with nodes, after togetherPasses: the loss hardly changes any more.
 	choiceTolerance, choicePasses, togetherPasses = 1e-4, 600, 500
-	// Powers of beliefs are so many steps of √2 to either side, whose logarithm has a normal prior of deviation
-	// powerDeviation. The probability of a label is no smaller than the least one, lest it be all of the loss.
-	powerSteps, powerDeviation, leastProbability = 6, 0.5, 1e-12
-	// unseenMistakes is how many labels more, all wrong, candidates are charged with: few that are right prove
-	// little, and where all are, the loss alone falls with any strength.
-	unseenMistakes = 0.5
 )
-
-// trial is what came of one candidate. Edges are those before labels are asked for a power of beliefs.
-type trial struct {
-	Candidate
-	power  float64   // of beliefs, with which the score is smallest
-	losses []float64 // of each label that was held out
-	// surprise is the mean loss of these, were each another than the likeliest.
-	surprise, accuracy float64
-}
-
-// shown is the candidate for a reader, with the power that was found.
-func (t *trial) shown(err float64) Candidate {
-	c := t.Candidate
-	c.Edges.power, c.Accuracy = t.power, runfolder.Float(t.accuracy)
-	c.Loss, c.Error = runfolder.Float(t.loss()), runfolder.Float(err)
-	return c
-}
-
-func (t *trial) loss() float64 {
-	sum := 0.0
-	for _, x := range t.losses {
-		sum += x
-	}
-	return sum / float64(len(t.losses))
-}
-
-// score is what trials are compared by.
-func (t *trial) score() float64 { return t.loss() + t.penalty() }
-
-// penalty is a label's share of what unseen mistakes cost, and of three normal priors. Weights have one of deviation 1:
-// they are half of a rule's strength on either side of their middle. The logarithms of the power, and of the deviation
-// of the weights of features, have the others.
-func (t *trial) penalty() float64 {
-	half, steps := t.Edges.strength/2, math.Log(t.power/cmp.Or(t.Edges.power, 1))/powerDeviation
-	wider := math.Log(cmp.Or(t.Prior, 1)) / powerDeviation
-	if t.Prior == evenPrior { // no deviation of weights: there are none
-		wider = 0
-	}
-	return ((half*half+steps*steps+wider*wider)/2 + unseenMistakes*t.surprise) / float64(len(t.losses))
-}
-
-// apart is the mean difference of the scores of a and b, and its standard error.
-func apart(a, b *trial) (mean, err float64) {
-	n, squares := float64(len(a.losses)), 0.0
-	for i, x := range a.losses {
-		mean += (x - b.losses[i]) / n
-	}
-	for i, x := range a.losses {
-		d := x - b.losses[i] - mean
-		squares += d * d
-	}
-	return mean + a.penalty() - b.penalty(), math.Sqrt(squares / max(1, n-1) / n)
-}
-
-// selection is a choice under way.
-type selection struct {
-	p       *Prepared
-	watch   Watch
-	metric  string
-	tried   map[Candidate]*trial
-	started time.Time
-
-	// What candidates at hand learn from: data with features as they are, the scale that they are learned on, the folds.
-	raw   []*crf.Instance
-	scale *standardise.Map
-	folds []fold
-}
-
-func (p *Prepared) newSelection(watch Watch) *selection {
-	return &selection{p: p, watch: watch, tried: map[Candidate]*trial{}, started: time.Now()}
-}
-
-// late reports whether the time for the choice is over.
-func (c *selection) late() bool { return c.p.Options.MaxTime > 0 && c.left(1) <= 0 }
-
-// left is the nth part of the time that is left for the choice.
-func (c *selection) left(n int) time.Duration {
-	return (time.Duration(choiceShare*float64(c.p.Options.MaxTime)) - time.Since(c.started)) / time.Duration(n)
-}
-
-// try learns from what each fold leaves, and predicts what it holds out, or remembers what came of that. Of the
-// powers of beliefs the trial has the one with the smallest score.
-func (c *selection) try(ctx context.Context, of Candidate) (best *trial, err error) {
-	if c.tried[of] != nil {
-		return c.tried[of], nil
-	}
-	guesses, err := c.predictions(ctx, of)
-	if err != nil {
-		return nil, err
-	}
-	steps, accuracy, share := powerSteps, 0., 1/float64(len(guesses))
-	if of.Scale != "" || !c.p.everyStateSeen() {
-		steps = 0 // of others labels cannot tell how sure beliefs may be
-	}
-	for _, g := range guesses {
-		if g.label == g.likeliest {
-			accuracy += share
-		}
-	}
-	for i := -steps; i <= steps; i++ {
-		t := &trial{Candidate: of, accuracy: accuracy}
-		t.power = rounded(cmp.Or(of.Edges.power, 1) * math.Pow(math.Sqrt2, float64(i)))
-		for _, g := range guesses {
-			loss, surprise := g.tempered(t.power)
-			if t.losses = append(t.losses, loss); steps > 0 {
-				t.surprise += surprise / float64(len(guesses))
-			}
-		}
-		if best == nil || t.score() < best.score() {
-			best = t
-		}
-	}
-	if math.IsNaN(best.loss()) {
-		return nil, fmt.Errorf("%s gives no loss that is a number", of)
-	}
-	c.tried[of] = best
-	return best, nil
-}
 
 // foldLimits bound the inference of folds where edges are chosen: labels hardly change any more, at a few percent of
 // the cost.
@@ -187,7 +59,7 @@ func (c *selection) predict(ctx context.Context, k int, of Candidate, threads in
 	if w.Threads = threads; rule.makes() && rule.strength == 0 {
 		f.Instances, w.Counting = withoutEdges(f.Instances), nil
 	} else if rule.makes() {
-		rule.put(m, carriers(&m.Schema, c.raw, rule.name), learned, f.data)
+		rule.put(m, carriers(&m.Schema, c.p.Set.Instances, rule.name), learned, f.data)
 	}
 	if rule.name == edgesBalanced {
 		if f.Instances, err = allBalanced(f.Instances); err != nil {
@@ -216,30 +88,23 @@ func (c *selection) predict(ctx context.Context, k int, of Candidate, threads in
 func (c *selection) learn(ctx context.Context, k int, of Candidate, threads int) (m *crf.Model, err error) {
 	f, o, s := c.folds[k], c.p.Options, c.p.Settings
 	o.Prior, o.Epsilon = cmp.Or(of.Prior, o.Prior), 0 // nodes by themselves are learned by likelihood
-	fit := func(problem learn.Problem, s learn.Settings) error {
-		problem.L2 = o.l2(sampleCount(f.data))
-		fitted, err := learn.Fit(ctx, problem, s)
-		if err == nil {
-			m = fitted.Model
-		}
-		return err
-	}
 	problem := c.p.Problem
+	problem.L2 = o.l2(sampleCount(f.data))
 	if m = f.nodes[o.Prior]; m == nil {
-		problem.Counting, problem.Loss = nil, 0
-		if problem.Data, err = onlyNodes(f.data); err == nil {
-			problem.Model, err = crf.NewModel(problem.Model.Schema)
+		alone := problem
+		alone.Counting, alone.Loss = nil, 0
+		if alone.Data, err = onlyNodes(f.data); err == nil {
+			alone.Model, err = crf.NewModel(problem.Model.Schema)
 		}
 		if err == nil {
-			err = fit(problem, learn.Settings{Method: learn.Exact, RelativeTolerance: choiceTolerance,
-				MaxPasses: choicePasses, Memory: -1})
+			m, err = modelOf(learn.Fit(ctx, alone, learn.Settings{Method: learn.Exact, RelativeTolerance: choiceTolerance,
+				MaxPasses: choicePasses, Memory: -1}))
 		}
 		f.nodes[o.Prior] = m
 	}
 	if err != nil || of.Edges != together {
 		return m, err
 	}
-	problem = c.p.Problem
 	problem.Data, problem.Model = f.data, m
 	s.Resume, s.Threads, s.MaxPasses = nil, threads, cmp.Or(c.p.asked.MaxPasses, togetherPasses)
 	if s.Step, err = learn.ParseStep(o.Step); err != nil { // a rule of steps is of one run
@@ -248,30 +113,7 @@ func (c *selection) learn(ctx context.Context, k int, of Candidate, threads int)
 	if o.MaxTime > 0 { // an equal part, and a first candidate in any case
 		s.MaxTime = max(time.Millisecond, c.left(len(c.folds)-k))
 	}
-	err = fit(problem, s)
-	return m, err
-}
-
-// tempered is what a label loses that is predicted by a power of beliefs, and what it would lose were the others than
-// the likeliest right by turns.
-func (g *guess) tempered(power float64) (loss, surprise float64) {
-	const least = leastProbability
-	own, most := math.Log(max(least, g.beliefs[g.label])), -math.Log(least)
-	sum, others := 0.0, 0.0
-	for a, x := range g.beliefs {
-		x = math.Exp(power * (math.Log(max(least, x)) - own))
-		if sum += x; int32(a) != g.likeliest {
-			others += x
-		}
-	}
-	ratio := sum * float64(len(g.beliefs)-1) / max(others, least)
-	return g.weight * min(math.Log(sum), most), g.weight * min(math.Log(max(1, ratio)), most)
-}
-
-// rounded has two digits of a number: what is told is what is used.
-func rounded(x float64) float64 {
-	y, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 2, 64), 64) // what was formatted can be read
-	return y
+	return modelOf(learn.Fit(ctx, problem, s))
 }
 
 // manyInstances are enough for folds of whole ones; of fewer, each holds out labels.
@@ -284,11 +126,11 @@ type fold struct {
 	Evaluation
 }
 
-// divide makes the folds of instances that are learned from on a scale: of whole ones, or of labels where these are
-// few. In large networks one of them is all there is time for, where edges are chosen, unless it has so few labels
+// divide makes the folds of instances that are learned from scaled: of whole ones, or of labels where these are few. In
+// large networks one of them is all there is time for, where edges are chosen, unless it has so few labels
 // that it would tell nothing.
-func (c *selection) divide(raw, scaled []*crf.Instance, scale *standardise.Map) (err error) {
-	c.raw, c.scale, c.folds = raw, scale, nil
+func (c *selection) divide(raw, scaled []*crf.Instance) (err error) {
+	c.folds = nil
 	parts, n, how := dealt(raw, c.p.Options.Seed), 0, ""
 	for k := 0; k < mostFolds && how == ""; k++ {
 		f := fold{nodes: map[float64]*crf.Model{}}
@@ -313,7 +155,7 @@ func (c *selection) divide(raw, scaled []*crf.Instance, scale *standardise.Map) 
 		if len(f.Instances) > 0 && len(f.data) > 0 {
 			c.folds = append(c.folds, f)
 		}
-		if k == 0 && c.p.choosing && c.p.large() && n >= leastLabels {
+		if k == 0 && c.p.grid != nil && c.p.large() && n >= leastLabels {
 			how = "one fold"
 		}
 	}

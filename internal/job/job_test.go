@@ -318,7 +318,7 @@ func TestPrior(t *testing.T) {
 func TestFoldsOfLabels(t *testing.T) {
 	lone := chainsHiding(t, 1, []int{3, 7})
 	folds := prepare(t, Options{}, Task{Set: lone}).newSelection(Watch{})
-	oracle.OK(t, folds.divide(lone.Instances, lone.Instances, nil))
+	oracle.OK(t, folds.divide(lone.Instances, lone.Instances))
 	held := make([]int, 12)
 	for k, f := range folds.folds {
 		for s, y := range f.data[0].Samples()[0] {
@@ -332,7 +332,7 @@ func TestFoldsOfLabels(t *testing.T) {
 	}
 	oracle.Equal(t, held, []int{1, 1, 1, 0, 1, 1, 1, 0, 1, 1, 1, 1}, "times that each label is held out")
 	first := oracle.Must(folds.try(t.Context(), Candidate{Edges: noEdges}))(t)
-	oracle.Equal(t, oracle.Must(folds.try(t.Context(), first.Candidate))(t), first, "a candidate asked for again")
+	oracle.Equal(t, oracle.Must(folds.try(t.Context(), first.asked))(t), first, "a candidate asked for again")
 }
 
 // TestTimeKeepsTheBest: where the time ends a training that has become worse on the first evaluation set, the weights

@@ -51,7 +51,7 @@ func (r *run) beginWithFeatures(ctx context.Context) error {
 		return nil
 	}
 	started := time.Now()
-	fitted, err := p.fitWithoutEdges(ctx, featuresPasses, time.Duration(choiceShare*float64(p.Settings.MaxTime)),
+	m, err := p.fitWithoutEdges(ctx, featuresPasses, time.Duration(choiceShare*float64(p.Settings.MaxTime)),
 		p.Settings.Group)
 	interrupted := ctx.Err() != nil
 	if g := p.Settings.Group; g != nil {
@@ -63,14 +63,14 @@ func (r *run) beginWithFeatures(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.Problem.Model, p.alone = fitted.Model, fitted.Model
+	p.Problem.Model, p.alone = m, m
 	p.spend(time.Since(started))
 	return nil
 }
 
 // fitWithoutEdges learns node weights without edges.
 func (p *Prepared) fitWithoutEdges(ctx context.Context, passes float64, limit time.Duration,
-	group learn.Group) (*learn.Result, error) {
+	group learn.Group) (*crf.Model, error) {
 	problem := p.Problem
 	problem.Counting, problem.Data = nil, withoutEdges(p.Problem.Data)
 	s := learn.Settings{Threads: p.Settings.Threads, Memory: p.Settings.Memory, Seed: p.Settings.Seed,
@@ -79,7 +79,15 @@ func (p *Prepared) fitWithoutEdges(ctx context.Context, passes float64, limit ti
 	if err != nil {
 		return nil, err
 	}
-	return learn.Fit(ctx, problem, s)
+	return modelOf(learn.Fit(ctx, problem, s))
+}
+
+// modelOf is the model of a result, if there is one.
+func modelOf(r *learn.Result, err error) (*crf.Model, error) {
+	if err != nil {
+		return nil, err
+	}
+	return r.Model, nil
 }
 
 // fewestPasses without edges bring node weights near what they come to, and mostPasses there, to compare with.
@@ -88,16 +96,12 @@ const fewestPasses, mostPasses = 10, 100
 // withoutEdges returns a model of the same features without edges, on the scale that is learned with, to compare a
 // training with: what that began with, what a rule gave edges to, or one of as many passes, which take a small part
 // of the time of passes with edges.
-func (p *Prepared) withoutEdges(ctx context.Context, r *Result) (*crf.Model, error) {
+func (p *Prepared) withoutEdges(ctx context.Context, r *Result) (_ *crf.Model, err error) {
 	if p.alone == nil {
 		passes := min(mostPasses, max(fewestPasses, math.Ceil(r.Passes)))
-		fitted, err := p.fitWithoutEdges(ctx, passes, time.Duration(evaluationShare*float64(p.Options.MaxTime)), nil)
-		if err != nil {
-			return nil, err
-		}
-		p.alone = fitted.Model
+		p.alone, err = p.fitWithoutEdges(ctx, passes, time.Duration(evaluationShare*float64(p.Options.MaxTime)), nil)
 	}
-	return p.alone, nil
+	return p.alone, err
 }
 
 // census counts labels.

@@ -125,7 +125,7 @@ func (o Options) withDefaults() (Options, error) {
 		cmp.Or(o.Counting, autoCounting)
 	o.Edges, o.Scale = cmp.Or(o.Edges, edgesAuto), cmp.Or(o.Scale, scaleAuto)
 	o.Step, o.Threads = cmp.Or(o.Step, autoStep), cmp.Or(o.Threads, runtime.GOMAXPROCS(0))
-	if o.Standardise = !o.NoStandardise && (o.Standardise || !o.givesL2()); o.Prior == 0 && !o.givesL2() {
+	if o.Standardise = !o.NoStandardise && (o.Standardise || !o.givesL2()); o.leavesPrior() {
 		o.Prior = 1
 	}
 	var err error
@@ -145,6 +145,9 @@ func (o Options) withDefaults() (Options, error) {
 
 // givesL2 reports whether l2 is given in the place of a prior.
 func (o *Options) givesL2() bool { return o.L2 != 0 || o.NoL2 }
+
+// leavesPrior reports whether neither is given.
+func (o *Options) leavesPrior() bool { return o.Prior == 0 && !o.givesL2() }
 
 // l2 is that of the objective, for N samples.
 func (o *Options) l2(samples float64) float64 {
@@ -419,7 +422,7 @@ func (p *Prepared) resolved(asked map[string]Option) map[string]Option {
 	if options == nil {
 		options = map[string]Option{}
 	}
-	if p.choosing {
+	if p.grid != nil {
 		return open(options)
 	}
 	o, s, l2 := p.Options, p.Settings.Resolved(), any(nil)

@@ -83,9 +83,9 @@ type Prepared struct {
 	networks []*crf.Instance
 	numbers  counting.Func
 
-	asked    Options // as they were given
-	choosing bool    // what is left open is chosen by folds of labels
-	choice   *Choice // that was made, or nil
+	asked  Options     // as they were given
+	grid   []Candidate // of which folds of labels choose one, where something is left open; else nil
+	choice *Choice     // that was made, or nil
 
 	// space has counting numbers and copies of features in files, where Options.Spill is set.
 	space *spill.Space
@@ -125,7 +125,11 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 			p.numbers = p.Problem.Counting
 			return err
 		},
-		func() error { p.said = append(p.said, p.openEdges()); return p.makeEdges() },
+		func() error {
+			p.said = append(p.said, p.openEdges())
+			p.Problem.L2 = p.Options.l2(sampleCount(p.Problem.Data))
+			return p.makeEdges()
+		},
 		p.suits,
 		func() error { return p.standardise(ctx) },
 		p.deal,
@@ -175,7 +179,7 @@ func (p *Prepared) evaluations() (err error) {
 func (p *Prepared) note() {
 	p.Hints = slices.Concat(p.hints(), learnedFrom(p.Set, p.Evaluations))
 	p.Notes = slices.Concat(p.Notes, p.Set.Notes(), noOptimum(p.Problem))
-	if p.featuresFirst() && !p.choosing {
+	if p.featuresFirst() && p.grid == nil {
 		p.said = append(p.said, "most labels are hidden: weights begin with those of node features alone; compare with "+
 			"{no-edges}")
 	}
@@ -207,7 +211,10 @@ func (p *Prepared) standardise(ctx context.Context) (err error) {
 	} else if p.Options.Standardise {
 		each, err := standardise.Measure(ctx, &p.Problem.Model.Schema, p.Problem.Data, p.Options.Threads)
 		if err == nil {
-			p.scale, err = p.scaleOf(ctx, each)
+			err = p.chooseScale(ctx, each)
+		}
+		if err == nil {
+			p.scale, err = onScale(each, p.Options.Scale)
 		}
 		if err != nil {
 			return err
@@ -220,7 +227,7 @@ func (p *Prepared) standardise(ctx context.Context) (err error) {
 		}
 		return nil
 	}
-	if !p.Owned || p.choosing || p.Options.Spill != "" || !p.scale.InPlace(p.Problem.Data) {
+	if !p.Owned || p.grid != nil || p.Options.Spill != "" || !p.scale.InPlace(p.Problem.Data) {
 		if p.Problem.Data, err = onto(ctx, p.scale, p.Problem.Data, p.space); err != nil {
 			return err
 		}
@@ -260,8 +267,7 @@ func sampleCount(data []*crf.Instance) (n float64) {
 
 // problem is what the learner is to minimise, with counting numbers in a space, if there is one.
 func (o *Options) problem(ctx context.Context, t *Task, space *spill.Space) (learn.Problem, error) {
-	problem := learn.Problem{Data: Instances(t.Set, o.NoEdges)}
-	problem.L2, problem.Statistics = o.l2(sampleCount(problem.Data)), t.Set.Means
+	problem := learn.Problem{Data: Instances(t.Set, o.NoEdges), Statistics: t.Set.Means}
 	if o.Loss != "" {
 		problem.Loss = 1 / o.epsilon()
 	}

@@ -37,34 +37,6 @@ func onScale(each *standardise.Map, scale string) (*standardise.Map, error) {
 	return each.Together(size), nil
 }
 
-// scaleOf decides on the scale of features, and notes what was chosen.
-func (p *Prepared) scaleOf(ctx context.Context, each *standardise.Map) (*standardise.Map, error) {
-	if p.Options.Scale == scaleAuto {
-		p.Options.Scale = scaleEach
-		made, err := p.compareScales(ctx, each)
-		if err != nil {
-			return nil, err
-		}
-		if made != nil && made.Chosen.Scale != scaleEach {
-			p.Options.Scale, p.said = made.Chosen.Scale, append(p.said, made.note())
-		}
-	}
-	return onScale(each, p.Options.Scale)
-}
-
-// divideOn makes the folds of instances on a scale, as Options.Scale names it.
-func (c *selection) divideOn(ctx context.Context, raw []*crf.Instance, each *standardise.Map, name string) error {
-	scale, err := onScale(each, name)
-	if err != nil {
-		return err
-	}
-	scaled, err := onto(ctx, scale, raw, nil)
-	if err != nil {
-		return err
-	}
-	return c.divide(raw, scaled, scale)
-}
-
 // onto puts instances on a scale, if there is one, in a space, if there is one, and leaves them as they are.
 func onto(ctx context.Context, scale *standardise.Map, raw []*crf.Instance, space *spill.Space) (
 	scaled []*crf.Instance, err error) {
