@@ -227,6 +227,7 @@ def test_mistakes() -> None:
     wants(r"^X\[1\]\[2\] holds 3, want texts; a sequence of numbers is an array, numpy.array", token([3]))
     wants(r"^X\[1\]\[2\]\['a'\] is nan, want a finite number; leave the key out", token({"a": float("nan")}))
     wants(r"^X\[1\]\[2\]\['a:b'\] is NoneType, want a text.*; leave the key out", token({"a": {"b": None}}))
+    wants(r"^X\[0\] is csr_array, want a list; give X\[0\].toarray\(\)$", [pytest.importorskip("scipy.sparse").csr_array(vectors[0])], y[:1])
     wants(r"^X\[0\] is dict, want a list; one sequence is \[X\], \[y\]$", X[0], y[0])
     wants(r"^X\[1\]\[2\]: .*1e\+?150", token({"a": 1e200}))
     wants(r"^y\[1\] has the shape", X, [y[0], y[1][:-1], *y[2:]])
@@ -263,7 +264,7 @@ def test_classes_that_are_elsewhere_no_label() -> None:
     X, y = [[{"w": w} for w in "abba"]] * 2, [np.array(["u", np.nan, "v", "v"])] * 2
     with pytest.warns(BlockbpWarning, match="^'nan' in y is a class of its own; unlabelled='nan' hides those labels$"):
         assert ChainCRF().fit(X, y).classes_.tolist() == ["nan", "u", "v"]
-    for said, hides, want in [("nan", y, ["u", "v"]), (b"?", [[b"a", b"b", b"?", b"?"]] * 2, [b"a", b"b"]), ([-1, 255], [[0, 1, -1, 255]] * 2, [0, 1])]:
+    for said, hides, want in [("nan", y, ["u", "v"]), (b"?", [[b"a", b"b", b"?", b"?"]] * 2, [b"a", b"b"]), ([-1, 255], [[0, 1, -1, 255]] * 2, [0, 1]), ((-1, 255), [[0, 1, -1, 255]] * 2, [0, 1])]:
         assert ChainCRF(unlabelled=said).fit(X, hides).classes_.tolist() == want
     graph = Graph(np.eye(4), [(0, 1), (1, 2), (2, 3)])
     with pytest.warns(BlockbpWarning, match="^255 in y is a class of its own; unlabelled=255 hides"):

@@ -315,6 +315,8 @@ def test_data_frames() -> None:
     assert np.array_equal(GraphCRF().fit(Graph(x, edges), pandas.Series(some)).coef_["node"], want.coef_["node"])
     numbers = pandas.array([None if k % 4 == 0 else n for k, n in enumerate(labels[0].tolist())], dtype="Int64")
     assert GraphCRF().fit(Graph(x, edges), numbers).coef_["node"].shape == want.coef_["node"].shape
+    with pytest.warns(BlockbpWarning, match=r"^X\[0\]\.edges counts the rows of x, 14, 13, 12, …, and not by their names: give x.sort_index\(\)"):
+        GraphCRF().fit(Graph(frame[::-1], edges), some)
     with pytest.raises(ValueError, match=r"^X\[0\]\.x\[2, 4\] is 'a', want a number"):
         GraphCRF().fit(Graph(frame.assign(town=[0, 1, *"abcdefghijklm"]), edges), y)
 

@@ -317,7 +317,7 @@ def test_messages_speak_python() -> None:
     for parameters in [
         {"prior": "a"}, {"l2": -1}, {"counting": "x"}, {"method": "x"}, {"max_time": "x"}, {"random_state": -1}, {"n_jobs": 0},
         {"options": {"bins": 3}}, {"options": {"help": True}}, {"options": {"max_passes": "x"}}, {"options": {"memory": "1KiB"}}, {"options": {"blocks": "x"}},
-        {"predict_options": {"max_sweeps": "x"}}, {"class_weight": {"a": 2.0}}, {"class_weight": {0: -2.0}}, {"class_weight": "even"},
+        {"predict_options": {"max_sweeps": "x"}}, {"class_weight": {"a": 2.0}}, {"class_weight": {0: -2.0}}, {"class_weight": "even"}, {"bias": "no"},
     ]:  # fmt: skip
         (name, value), = parameters.items()
         with pytest.raises(ValueError) as caught:

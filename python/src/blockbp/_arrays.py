@@ -327,7 +327,7 @@ def known_of(y: Any, hidden: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     known = ~np.ma.getmaskarray(given)
     if array.dtype.kind in "fO":
         known &= ~np.isnan(array) if array.dtype.kind == "f" else array != np.array(None)
-    for label in [] if hidden is None else hidden if isinstance(hidden, list) else [hidden]:
+    for label in [] if hidden is None else hidden if isinstance(hidden, (list, tuple, set, np.ndarray)) else [hidden]:
         if isinstance(label, {"U": str, "S": bytes}.get(array.dtype.kind, object)):
             known[known] = ~np.broadcast_to(np.asarray(array[known] == label, bool), int(known.sum()))
     return array, known

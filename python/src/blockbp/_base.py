@@ -439,6 +439,8 @@ class Classifier(Estimator):
         return self._commit(lambda trial: trial._learn(X, y, arguments, **images))
 
     def _learn(self, X: Any, y: Any, arguments: Sequence[str], sample_weight: Any = None, **images: Any) -> None:
+        if self.bias not in (False, True):
+            raise ValueError(f"bias={self.bias!r}: want True or False")
         instances = self._instances(X, True, **images)
         labels_of = self._shapely(instances, self._labels_of(X, y))
         labels = Labels.of(labels_of, self._hides(), self._label_place)
@@ -667,6 +669,7 @@ def as_list(y: Any, what: str) -> Sequence[Any]:
         return list(y)
     if not is_list(y):
         single = f"; a single one is [{what}]" if hasattr(y, "columns") else "; one sequence is [X], [y]" if what[:2] == "X[" else ""
+        single = f"; give {what}.toarray()" if hasattr(y, "toarray") else single
         each = f", an entry for each of X{what[1:]}" if what[0] == "y" else ""
         raise ValueError(f"{what} is {type(y).__name__}, want a list{each}{single}")
     return y

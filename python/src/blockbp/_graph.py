@@ -238,7 +238,7 @@ def by_order(nodes: Any, numbers: str, remedy: str, start: bool = False) -> None
     """Warn where nodes have whole numbers for names that say another order than theirs, or another start."""
     names = [] if nodes is None else list(nodes)
     if all(isinstance(name, (int, np.integer)) for name in names) and names != (list(range(len(names))) if start else sorted(names)):
-        warn([f"{numbers} in the order of graph.nodes, {', '.join(map(str, names[:3]))}, …, and not by their names: {remedy}"])
+        warn([f"{numbers}, {', '.join(map(str, names[:3]))}, …, and not by their names: {remedy}"])
 
 
 def _joined(graph: Any) -> tuple[_Pairs, NDArray[Any] | None]:
@@ -300,7 +300,8 @@ def instance_of(graph: Graph, where: str, across: bool = False) -> Instance:
     x = numeric(_array(np.zeros((_count(graph, where), 0)) if graph.x is None else graph.x), 2, _x_of(where), "[nodes, features]")
     if len(x) == 0:
         raise ValueError(f"{_x_of(where)} has no nodes: leave the graph out")
-    columns = getattr(graph.x, "columns", None)
+    if (columns := getattr(graph.x, "columns", None)) is not None:
+        by_order(graph.x.index, f"{where}.edges counts the rows of x", "give x.sort_index() if it means those, or x.reset_index(drop=True)")
     edge_x = None if graph.edge_x is None else _array(graph.edge_x)
     if _is_matrix(graph.edges):
         if edge_x is not None:
@@ -418,7 +419,7 @@ def _masked(graph: Graph, labels: Any, n: int) -> Any:
             raise ValueError(f"y[{n}] labels {unknown[0]!r}, which is no node of X[{n}]")
         labels = np.array([labels.get(name) for name in graph.nodes] + [None], object)[:-1]
     else:
-        by_order(graph.nodes, f"y[{n}] is read", "of labels by name make a dict, {v: y[v] for v in graph}")
+        by_order(graph.nodes, f"y[{n}] is read in the order of graph.nodes", "of labels by name make a dict, {v: y[v] for v in graph}")
     labels = label_array(labels)
     if graph.mask is None:
         return labels

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._arrays import Instance, Rows, has_void, label_array, numeric
-from ._base import Classifier, as_list, documented, warn
+from ._base import Classifier, as_list, documented, same, warn
 from ._model import Model
 from ._run import Folder, ModelError
 
@@ -138,7 +138,7 @@ class GridCRF(Classifier):
 
     def _labels_of(self, X: Any, y: Any) -> Sequence[Any]:
         arrays = [label_array(labels) for labels in super()._labels_of(X, y)]
-        if self.unlabelled != -1 or not arrays or any(a.dtype != np.uint8 for a in arrays):
+        if not same(self.unlabelled, -1) or not arrays or any(a.dtype != np.uint8 for a in arrays):
             return arrays
         if hasattr(self, "classes_"):
             hides = 255 not in self.classes_
