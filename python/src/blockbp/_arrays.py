@@ -327,7 +327,8 @@ def known_of(y: Any, hidden: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     known = ~np.ma.getmaskarray(given)
     if array.dtype.kind in "fO":
         known &= ~np.isnan(array) if array.dtype.kind == "f" else array != np.array(None)
-    for label in [] if hidden is None else hidden if isinstance(hidden, (list, tuple, set, np.ndarray)) else [hidden]:
+    several: Any = hidden if isinstance(hidden, (list, tuple, set, np.ndarray)) else [hidden]
+    for label in several if hidden is not None else ():
         if isinstance(label, {"U": str, "S": bytes}.get(array.dtype.kind, object)):
             known[known] = ~np.broadcast_to(np.asarray(array[known] == label, bool), int(known.sum()))
     return array, known
@@ -340,7 +341,7 @@ def has_void(values: NDArray[Any]) -> bool:
 
 def doubtful(classes: NDArray[Any]) -> list[Any]:
     """Return classes that elsewhere stand for no label: -1 before others, 255 behind them, and what NaN is as a text."""
-    names = classes.tolist()
+    names: list[Any] = classes.tolist()
     if classes.dtype.kind not in "iu":
         return [c for c in names if isinstance(c, str) and c in ("nan", "NaT", "<NA>")]
     return names[: len(names) > 2 and names[0] == -1] + names[len(names) - has_void(classes) :]
