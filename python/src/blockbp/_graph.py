@@ -301,7 +301,7 @@ def instance_of(graph: Graph, where: str, across: bool = False) -> Instance:
     if len(x) == 0:
         raise ValueError(f"{_x_of(where)} has no nodes: leave the graph out")
     if (columns := getattr(graph.x, "columns", None)) is not None:
-        by_order(graph.x.index, f"{where}.edges counts the rows of x", "give x.sort_index() if it means those, or x.reset_index(drop=True)")
+        by_order(getattr(graph.x, "index", None), f"{where}.edges counts the rows of x", "give x.sort_index() if it means those, or x.reset_index(drop=True)")
     edge_x = None if graph.edge_x is None else _array(graph.edge_x)
     if _is_matrix(graph.edges):
         if edge_x is not None:
