@@ -186,7 +186,7 @@ func TestLargeMistakes(t *testing.T) {
 		{"too many weights for a covariance", map[string]string{"all.npz": allPairs(t, 53)},
 			"train $DIR/all.npz --model ising --method pseudo --max-passes 2 -q -o $OUT", 0, []string{
 				"no standard errors: the model has 4240 parameters, and their covariance takes too much beyond 4096; " +
-					"--errors=bootstrap learns again from resampled samples"}},
+					"--errors bootstrap learns again from resampled samples"}},
 	} {
 		folder := t.TempDir()
 		for name, text := range c.files {

@@ -80,7 +80,7 @@ func (r *run) spread(ctx context.Context, result *Result) error {
 	case err != nil:
 		advice := ""
 		if (p.Options.Errors == errorsAuto || p.Options.Errors == errorsCheap) && len(samplesOf(p.Problem.Data)) > 1 {
-			advice = "; {errors!--errors=bootstrap} learns again from resampled samples, with any method"
+			advice = "; {errors=bootstrap} learns again from resampled samples, with any method"
 		}
 		notes = append(notes, fmt.Sprintf("no standard errors: %v%s", err, advice))
 	default:
@@ -135,7 +135,7 @@ func (p *Prepared) covariance(ctx context.Context, m *crf.Model, progress func(d
 		return p.replicate(ctx, problem, replicates, progress)
 	case p.Options.Errors == errorsCheap && !p.cheapErrors() &&
 		parameters(&m.Layout) <= mostInMinutes: // more are refused at once, with the reason
-		return nil, nil, fmt.Errorf("those of %d weights take longer than a few seconds; {errors!--errors=auto} finds "+
+		return nil, nil, fmt.Errorf("those of %d weights take longer than a few seconds; {errors=auto} finds "+
 			"them all the same", problem.Model.Layout.Size)
 	}
 	x, err := local.NewCovariance(ctx, &local.Objective{
@@ -147,7 +147,7 @@ func (p *Prepared) covariance(ctx context.Context, m *crf.Model, progress func(d
 	}
 	if rho := x.Correlation; rho > correlationTold {
 		notes = append(notes, fmt.Sprintf("samples are correlated with the one before (%.2f), and standard errors are too "+
-			"small by a factor of about %.2g: {errors!--errors=bootstrap} resamples blocks of them", rho,
+			"small by a factor of about %.2g: {errors=bootstrap} resamples blocks of them", rho,
 			math.Sqrt((1+rho)/(1-min(rho, 0.99)))))
 	}
 	return x.Each, notes, nil

@@ -157,11 +157,11 @@ def test_texts_of_lists_are_attributes() -> None:
 def test_labels_of_any_type() -> None:
     """Classes keep their type; NaN and None hide alike."""
     X, y = sentences()
-    number = {"ADJ": -1, "DET": 0, "NOUN": 5, "VERB": 7}
+    number = {"ADJ": -2, "DET": 0, "NOUN": 5, "VERB": 7}
     crf, plain = ChainCRF().fit(X, [[number[t] for t in s] for s in y]), ChainCRF().fit(X, y)
-    assert crf.classes_.tolist() == [-1, 0, 5, 7] and crf.predict(X) == [[number[t] for t in s] for s in plain.predict(X)]
-    half = ChainCRF().fit(X, [[number[t] / 2 for t in s] for s in y])  # -0.5, 0.0, 2.5, 3.5
-    assert half.classes_.tolist() == [-0.5, 0, 2.5, 3.5] and half.predict(X) == [[number[t] / 2 for t in s] for s in plain.predict(X)]
+    assert crf.classes_.tolist() == [-2, 0, 5, 7] and crf.predict(X) == [[number[t] for t in s] for s in plain.predict(X)]
+    half = ChainCRF().fit(X, [[number[t] / 2 for t in s] for s in y])  # -1.0, 0.0, 2.5, 3.5
+    assert half.classes_.tolist() == [-1, 0, 2.5, 3.5] and half.predict(X) == [[number[t] / 2 for t in s] for s in plain.predict(X)]
     hide = [[None if i == 1 else t for i, t in enumerate(s)] for s in y]
     nan = [[float("nan") if i == 1 else t for i, t in enumerate(s)] for s in y]
     other = [["-" if i == 1 else t for i, t in enumerate(s)] for s in y]
@@ -224,9 +224,11 @@ def test_mistakes() -> None:
         fitted.predict([np.ones((2, 3))])
     wants(r"^X\[1\]\[2\] is int, want the attributes", token(3))
     wants(r"^X\[1\]\[2\] is 'word', want the attributes of a token: a dict such as \{\"word\": 'word'\}", token("word"))
-    wants(r"^X\[1\]\[2\] holds 3, want texts", token([3]))
-    wants(r"^X\[1\]\[2\]\['a'\] is nan, want a finite number", token({"a": float("nan")}))
-    wants(r"^X\[1\]\[2\]\['a:b'\] is NoneType, want a text", token({"a": {"b": None}}))
+    wants(r"^X\[1\]\[2\] holds 3, want texts; a sequence of numbers is an array, numpy.array", token([3]))
+    wants(r"^X\[1\]\[2\]\['a'\] is nan, want a finite number; leave the key out", token({"a": float("nan")}))
+    wants(r"^X\[1\]\[2\]\['a:b'\] is NoneType, want a text.*; leave the key out", token({"a": {"b": None}}))
+    wants(r"^X\[0\] is csr_array, want a list; give X\[0\].toarray\(\)$", [pytest.importorskip("scipy.sparse").csr_array(vectors[0])], y[:1])
+    wants(r"^X\[0\] is dict, want a list; one sequence is \[X\], \[y\]$", X[0], y[0])
     wants(r"^X\[1\]\[2\]: .*1e\+?150", token({"a": 1e200}))
     wants(r"^y\[1\] has the shape", X, [y[0], y[1][:-1], *y[2:]])
     wants(r"^X has \d and y \d entries", X, y[:-1])
@@ -257,6 +259,20 @@ def test_minus_one_is_questioned() -> None:
         assert told.predict(X[:1], y[:1]) == y[:1] and told.score(X, y) >= told.score(X, [[0] * len(s) for s in y])
 
 
+def test_classes_that_are_elsewhere_no_label() -> None:
+    """What NumPy makes of NaN beside texts, and 255, are questioned where nobody has said what hides, and hide where it is said."""
+    X, y = [[{"w": w} for w in "abba"]] * 2, [np.array(["u", np.nan, "v", "v"])] * 2
+    with pytest.warns(BlockbpWarning, match="^'nan' in y is a class of its own; unlabelled='nan' hides those labels$"):
+        assert ChainCRF().fit(X, y).classes_.tolist() == ["nan", "u", "v"]
+    for said, hides, want in [("nan", y, ["u", "v"]), (b"?", [[b"a", b"b", b"?", b"?"]] * 2, [b"a", b"b"]), ([-1, 255], [[0, 1, -1, 255]] * 2, [0, 1]), ((-1, 255), [[0, 1, -1, 255]] * 2, [0, 1])]:
+        assert ChainCRF(unlabelled=said).fit(X, hides).classes_.tolist() == want
+    graph = Graph(np.eye(4), [(0, 1), (1, 2), (2, 3)])
+    with pytest.warns(BlockbpWarning, match="^255 in y is a class of its own; unlabelled=255 hides"):
+        GraphCRF().fit(graph, [0, 1, 255, 255])
+    with pytest.raises(ValueError, match="^y has the class '', and a class needs a name: give it one, or hide it by unlabelled=''$"):
+        GraphCRF().fit(graph, ["a", "b", "", "a"])
+
+
 def test_measured_values_are_no_classes() -> None:
     """Targets of a regression are refused, before each is a class."""
     with pytest.raises(ValueError, match="labels are 40 numbers with fractions: want classes"):
@@ -284,13 +300,6 @@ def test_a_class_called_auto() -> None:
     X, y = sentences()
     named = [["auto" if t == "DET" else t for t in tags] for tags in y]
     assert "auto" in ChainCRF().fit(X, named).classes_.tolist()
-
-
-def test_min_count() -> None:
-    """Attributes that are rare may be left out."""
-    X, y = [[["a", "b"], ["a"]], [["a"], ["c"]]], [["A", "B"], ["B", "A"]]
-    with pytest.warns(BlockbpWarning, match="of 3 attributes of tokens the 1 that occur 2 times or more"):
-        assert ChainCRF(options={"min_count": 2}).fit(X, y).attributes_ == ["a", "bias"]
 
 
 def test_min_freq_and_single_sequences() -> None:

@@ -290,6 +290,10 @@ def test_mistakes() -> None:
     wants(r"^X\[1\]\.edge_x has 2 rows, want 17", Graph(x, edges, edge_x[:2]))
     wants(r"^X\[1\] has no edge_x, and X\[0\] has some", Graph(x, edges))
     wants(r"^X\[1\]\.edges has the shape \[17, 3\], want \[edges, 2\]; weights, .* are edge_x$", Graph(x, np.c_[edges, edges[:, 0]], edge_x))
+    wants(r"^X\[1\]\.x has masked entries, .*, as X\[1\]\.x\.filled\(0\) does$", Graph(np.ma.masked_less(x, np.median(x)), edges, edge_x))
+    wants(r"^X\[1\]\.x has the shape \[16\], want .*; one feature is X\[1\]\.x\[:, None\]$", Graph(x[:, 0], edges, edge_x))
+    wants(r"^X\[1\]\.edges holds float64, want integers; give edges.astype\(int\)$", Graph(x, edges * 1.0, edge_x))
+    wants(r"^X\[1\]\.edges holds <U.*; pandas.Index\(names\).get_indexer", Graph(x, edges.astype(str), edge_x))
     wants(r"^X\[1\]\.x has no nodes", Graph(x[:0], edges[:0], edge_x[:0]))
     wants(r"^X\[1\]\.x has 2 features, want 3", Graph(x[:, :2], edges, edge_x))
     wants(r"^X\[1\]\.mask is int64", Graph(x, edges, edge_x, np.arange(len(x))))
@@ -311,6 +315,8 @@ def test_data_frames() -> None:
     assert np.array_equal(GraphCRF().fit(Graph(x, edges), pandas.Series(some)).coef_["node"], want.coef_["node"])
     numbers = pandas.array([None if k % 4 == 0 else n for k, n in enumerate(labels[0].tolist())], dtype="Int64")
     assert GraphCRF().fit(Graph(x, edges), numbers).coef_["node"].shape == want.coef_["node"].shape
+    with pytest.warns(BlockbpWarning, match=r"^X\[0\]\.edges counts the rows of x, 14, 13, 12, …, and not by their names: give x.sort_index\(\)"):
+        GraphCRF().fit(Graph(frame[::-1], edges), some)
     with pytest.raises(ValueError, match=r"^X\[0\]\.x\[2, 4\] is 'a', want a number"):
         GraphCRF().fit(Graph(frame.assign(town=[0, 1, *"abcdefghijklm"]), edges), y)
 
@@ -344,6 +350,11 @@ def test_edges_of_networkx() -> None:
     with pytest.raises(ValueError, match=r"X\[0\]: edges is a graph of networkx: give np.array\(graph.edges\)"):
         GraphCRF().fit(Graph(x, graph), y)
     assert GraphCRF().fit(Graph(x, np.array(graph.edges)), y).predict(Graph(x, np.array(graph.edges))).shape == (4,)
+    with pytest.warns(BlockbpWarning, match=r"^y\[0\] is read in the order of graph.nodes, 1, 0, 2, …, and not by their names: .* make a dict, \{v: y\[v\] for v in graph\}$"):
+        GraphCRF().fit(graph, y)  # as where edges name nodes in the order of a file
+    with pytest.warns(BlockbpWarning, match=r"^X counts nodes in the order of graph.nodes, 1, 2, 3, …, and not .* list\(graph.nodes\).index"):
+        NodeCRF(networkx.path_graph(range(1, 4))).fit([1, 2], ["u", "v"])
+    assert GraphCRF().fit(graph, {v: y[v] for v in graph}).predict(graph, {v: y[v] for v in graph}).tolist() == [y[v] for v in graph]
 
 
 def test_networkx_without_features() -> None:
@@ -353,7 +364,10 @@ def test_networkx_without_features() -> None:
     y = np.array([club.nodes[v]["club"] for v in club])
     known = {v: y[v] for v in [0, 1, 2, 3, 8, 13, 14, 30, 31, 32, 33]}
     with pytest.warns(BlockbpWarning, match=r"nodes have no features, which are graph.nodes\[node\]\['x'\] = \[...\]: 'club' is not used"):
-        GraphCRF().fit(club, known)
+        with pytest.warns(BlockbpWarning, match=r"edges have no features, which are graph.edges\[u, v\]\['x'\] = \[...\]: 'weight' is not used"):
+            GraphCRF().fit(club, known)
+    with pytest.raises(ValueError, match=r"^X\[0\]: two nodes of it have several edges: networkx.Graph\(graph\) keeps one"):
+        GraphCRF().fit(networkx.MultiGraph([*club.edges, (0, 1)]), known)
     bare = networkx.Graph(list(club.edges))
     bare = networkx.relabel_nodes(bare, {v: f"p{v}" for v in bare})
     known = {f"p{v}": c for v, c in known.items()}

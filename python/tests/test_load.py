@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,7 @@ def refused(cls: Any, path: Path) -> str:
 
 
 def test_flipped_bits(models: dict[str, bytes], tmp_path: Path) -> None:
-    """A model with any bit flipped is refused."""
+    """A model with any bit flipped is refused; the last of a weight, which no rule of headers sees, by the checksum, and by name."""
     draw = random.Random(1)
     for name, cls in (("GridCRF", GridCRF), ("IsingModel", IsingModel)):
         data = models[name]
@@ -52,14 +53,8 @@ def test_flipped_bits(models: dict[str, bytes], tmp_path: Path) -> None:
             bit = 1 << draw.randrange(8)
             (tmp_path / "m").write_bytes(data[:at] + bytes([data[at] ^ bit]) + data[at + 1 :])
             assert "m" in refused(cls, tmp_path / "m"), (name, at, bit)
-
-
-def test_weight_is_summed(models: dict[str, bytes], tmp_path: Path) -> None:
-    """The last bit of a weight, which no rule of headers sees, is found by the checksum, and the file is named."""
-    data = models["GridCRF"]
-    (tmp_path / "m").write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
-    text = refused(GridCRF, tmp_path / "m")
-    assert "checksum" in text and repr(str(tmp_path / "m")) in text
+        (tmp_path / "m").write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+        assert re.search(f"{re.escape(repr(str(tmp_path / 'm')))}.*checksum", refused(cls, tmp_path / "m"))
 
 
 ZEROS = "crc32c:00000000"

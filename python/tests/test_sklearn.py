@@ -205,7 +205,7 @@ def test_nodes_of_a_graph() -> None:
             warnings.simplefilter("always")
             rows.fit(nodes[:, None], y)
         assert {w.filename for w in told} == {__file__}  # the line of the user
-    for message, X, labels in [("names node 1 twice, with the labels 'a' and 'b'", [1, 1], ["a", "b"]), ("numbers of nodes from 0 to 89", [90], ["a"]), ("want numbers of nodes", [0.5], ["a"]), ("one for each row", [0, 1], ["a"])]:
+    for message, X, labels in [("names node 1 twice, with the labels 'a' and 'b'", [1, 1], ["a", "b"]), ("numbers of nodes from 0 to 89", [90], ["a"]), ("want numbers of nodes", [0.5], ["a"]), ("that of a name is list", ["p"], ["a"]), ("one for each row", [0, 1], ["a"])]:
         with pytest.raises(ValueError, match=message):
             NodeCRF(graph).fit(X, labels)
     with pytest.raises(ValueError, match="rows of a graph count alike"):
@@ -322,7 +322,7 @@ def test_weights_of_samples(estimator: type) -> None:
     twice = estimator(options=options).fit([X[k] for k in (0, 0, 1, 3, 5)], [y[k] for k in (0, 0, 1, 3, 5)])
     for name, w in twice.coef_.items():
         np.testing.assert_allclose(weighted.coef_[name], w, atol=1e-4)
-    for weights, message in [([1, 2], "want a number of at least 0 for each of 6"), ([-1] * 6, "at least 0"), ([0] * 6, "zero everywhere")]:
+    for weights, message in [([1, 2], "want a number of at least 0 for each of 6"), ([1, -1, *[1] * 4], r"^sample_weight\[1\] is -1, want a number of at least 0$"), ([0] * 6, "zero everywhere")]:
         with pytest.raises(ValueError, match=message):
             estimator().fit(X, y, sample_weight=weights)
     if estimator is ChainCRF:

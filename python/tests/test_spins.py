@@ -207,11 +207,12 @@ def test_mistakes() -> None:
 
     bad = samples.copy()
     bad[3, 2] = 7
-    wants(r"^samples\[3, 2\] is 7, want -1 or 1$", bad)
-    wants(r"^samples\[0, 1\] is 0, want -1 or 1$", np.where(np.arange(5) == 1, 0, samples))
+    wants(r"^samples\[3, 2\] is 7, want -1 or 1; PottsModel takes any states$", bad)
+    wants(r"^samples\[0, 1\] is 0, want -1 or 1;", np.where(np.arange(5) == 1, 0, samples))
     wants(r"^samples\[2\] has 4 entries, want 5 as samples\[0\]", [*samples[:2].tolist(), samples[2, :4].tolist()])
     wants(r"^samples have the shape \[5\], want \[samples, sites\]", samples[0])
     wants(r"^samples have the shape \[0, 5\]", samples[:0])
+    wants(r"^samples have the shape \[2\], .*; of texts with a letter for each site give \[list\(text\)", ["ACGT", "ACGA"], model=PottsModel)
     wants("there is one sample", samples[:1])
     wants(r"^edges\[1\] names site 5, want 0 to 4", edges=[[0, 1], [1, 5]])
     wants(r"^edges\[1\] joins site 2 to itself", edges=[[0, 1], [2, 2], [1, 3]])
@@ -220,6 +221,8 @@ def test_mistakes() -> None:
     wants(r"^samples have 1 known class", np.ones((5, 5)), model=PottsModel)
     with pytest.raises(ValueError, match=r"^samples\[0, 1\] is 'x', which is no class: classes are a, b"):
         PottsModel().fit([["a", "b"], ["b", "a"], ["a", "a"]]).score([["a", "x"]])
+    with pytest.warns(BlockbpWarning, match='errors="bootstrap" resamples blocks'):
+        IsingModel().fit(np.repeat(samples[:60], 10, 0), edges)
     with pytest.raises(ValueError, match="^samples have 4 sites, want 5"):
         IsingModel().fit(samples, edges).score(samples[:, :4])
     with pytest.raises(ValueError, match="not fitted"):
@@ -258,7 +261,7 @@ def test_columns_that_are_no_sites() -> None:
         PottsModel().fit(answers.assign(respondent=np.arange(60)))
     with pytest.raises(ValueError, match=r"^samples\[:, 'coin'\] has no value that samples\[:, 'tea'\] has, and all sites share their"):
         PottsModel().fit(answers.assign(coin=rng.choice(["h", "t"], 60)))
-    for spins, wrong in [([0, 1], r"^samples\[2, 'row'\] is 2, want 0 or 1$"), ([-1, 1], r"^samples\[0, 'row'\] is 0, want -1 or 1$")]:
+    for spins, wrong in [([0, 1], r"^samples\[2, 'row'\] is 2, want 0 or 1;"), ([-1, 1], r"^samples\[0, 'row'\] is 0, want -1 or 1;")]:
         with pytest.raises(ValueError, match=wrong):
             IsingModel().fit(pandas.DataFrame(rng.choice(spins, (60, 2)), columns=["a", "b"]).assign(row=np.arange(60)))
     with pytest.warns(BlockbpWarning):

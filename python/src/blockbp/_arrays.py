@@ -159,8 +159,11 @@ def _floats(arrays: Iterable[NDArray[Any] | Rows | None]) -> Any:
 def numeric(x: Any, dimensions: int, what: str, shape: str) -> NDArray[Any]:
     """Return features as an array of numbers, without a copy where they are one."""
     array = np.asarray(x)
+    if np.ma.is_masked(x):
+        raise ValueError(f"{what} has masked entries, and a model needs a number for each: fill them in, as {what}.filled(0) does")
     if array.ndim != dimensions:
-        raise ValueError(f"{what} has the shape {list(array.shape)}, want {shape}")
+        single = f"; one feature is {what}[:, None]" if array.ndim + 1 == dimensions == 2 else ""
+        raise ValueError(f"{what} has the shape {list(array.shape)}, want {shape}{single}")
     if array.dtype.kind == "O":  # as of a data frame with truth values among its columns
         numbers = np.array([is_number(v) for v in array.reshape(-1)], bool)
         if not numbers.all():
@@ -214,7 +217,7 @@ class Labels:
     classes : ndarray
         The classes, sorted.
     hidden : object
-        The label that stands for none; None, NaN and what is masked do, too.
+        The label that stands for none, or a list of them; None, NaN and what is masked do, too.
     """
 
     def __init__(self, classes: NDArray[Any], hidden: Any) -> None:
@@ -324,9 +327,24 @@ def known_of(y: Any, hidden: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     known = ~np.ma.getmaskarray(given)
     if array.dtype.kind in "fO":
         known &= ~np.isnan(array) if array.dtype.kind == "f" else array != np.array(None)
-    if hidden is not None and not (array.dtype.kind in "US" and not isinstance(hidden, str)):
-        known[known] = ~np.broadcast_to(np.asarray(array[known] == hidden, bool), int(known.sum()))
+    several: Any = hidden if isinstance(hidden, (list, tuple, set, np.ndarray)) else [hidden]
+    for label in several if hidden is not None else ():
+        if isinstance(label, {"U": str, "S": bytes}.get(array.dtype.kind, object)):
+            known[known] = ~np.broadcast_to(np.asarray(array[known] == label, bool), int(known.sum()))
     return array, known
+
+
+def has_void(values: NDArray[Any]) -> bool:
+    """Report whether the last of all labels is 255 behind numbers of classes, and these are no greys, such as 0, 128, 255."""
+    return len(values) > 2 and values[-1] == 255 and bool(values[-2] < 127 or len(values) > 16)
+
+
+def doubtful(classes: NDArray[Any]) -> list[Any]:
+    """Return classes that elsewhere stand for no label: -1 before others, 255 behind them, and what NaN is as a text."""
+    names: list[Any] = classes.tolist()
+    if classes.dtype.kind not in "iu":
+        return [c for c in names if isinstance(c, str) and c in ("nan", "NaT", "<NA>")]
+    return names[: len(names) > 2 and names[0] == -1] + names[len(names) - has_void(classes) :]
 
 
 def _is_there(label: Any) -> bool:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _arrays
-from ._arrays import Instance, Labels, classes_of, is_array, is_list, is_mapping, is_number, kind_of, label_array
+from ._arrays import Instance, Labels, classes_of, doubtful, is_array, is_list, is_mapping, is_number, kind_of, label_array
 from ._model import MODEL, Model, failures, read
 from ._run import BlockbpWarning, ConvergenceWarning, Folder, Interrupted, ModelError, run
 from ._sklearn import join, tags
@@ -77,9 +77,9 @@ _SHARED = {  # a text may have a later one in it
     warm_start : bool
         Whether fit begins at the weights of the fit before, which needs the same features and classes.
     unlabelled : object
-        The label that hides; None: no label does, and -1 is a class. In any case NaN, None and
+        The label that hides, or a list; None: no label does, and -1 is a class. In any case NaN, None and
         masked entries hide. "auto", of ChainCRF, is None, with a warning where -1 stands beside
-        0, 1 and so on.
+        two others.
     {run}
     predict_options : dict, optional
         Options of ``blockbp predict``, such as ``{"max_sweeps": 1000}``.""",
@@ -203,10 +203,8 @@ class Estimator(_Plain):
         return self
 
     def __repr__(self) -> str:
-        import inspect
-
         defaults = inspect.signature(type(self).__init__).parameters
-        given = [f"{n}={v!r}" for n, v in self.get_params().items() if not _same(v, defaults[n].default)]
+        given = [f"{n}={v!r}" for n, v in self.get_params().items() if not same(v, defaults[n].default)]
         return f"{type(self).__name__}({', '.join(given)})"
 
     def __sklearn_tags__(self) -> Any:
@@ -409,6 +407,7 @@ class Classifier(Estimator):
     bias: bool
     predict_options: Mapping[str, Any] | None
     _estimator_type: str | None = None  # see tags of _sklearn
+    _unsaid: Any = -1  # what unlabelled is where nobody has said
 
     def __sklearn_tags__(self) -> Any:
         return Estimator.__sklearn_tags__(self)  # and not those of scikit-learn's ClassifierMixin
@@ -440,14 +439,20 @@ class Classifier(Estimator):
         return self._commit(lambda trial: trial._learn(X, y, arguments, **images))
 
     def _learn(self, X: Any, y: Any, arguments: Sequence[str], sample_weight: Any = None, **images: Any) -> None:
+        if self.bias not in (False, True):
+            raise ValueError(f"bias={self.bias!r}: want True or False")
         instances = self._instances(X, True, **images)
         labels_of = self._shapely(instances, self._labels_of(X, y))
         labels = Labels.of(labels_of, self._hides(), self._label_place)
         self.classes_ = labels.classes
+        if "" in (names := self.classes_.tolist()):
+            raise ValueError("y has the class '', and a class needs a name: give it one, or hide it by unlabelled=''")
+        if same(self.unlabelled, self._unsaid):
+            warn([f"{c!r} in y is a class of its own; unlabelled={c!r} hides those labels" for c in doubtful(self.classes_)])
         self._labelled(instances, labels_of, labels)
         self.n_features_in_ = instances[0].x.shape[1]
         instances = _weighted(instances, sample_weight)
-        manifest = {**self._manifest(instances), "states": [str(c) for c in self.classes_.tolist()], "hidden_labels": True, "about": self._about()}
+        manifest = {**self._manifest(instances), "states": [str(c) for c in names], "hidden_labels": True, "about": self._about()}
         self._given_ = self._signature(manifest)
         if getattr(self._before, "_given_", self._given_) != self._given_:
             raise ValueError("warm_start=True, and classes or features are not those of the fit before: give False")
@@ -638,8 +643,10 @@ def _weighted(instances: list[Instance], weights: Any) -> list[Instance]:
 def weights_of(weights: Any, count: int, what: str) -> NDArray[np.float64]:
     """Check the weights of so many entries, or rows, of X."""
     given = np.asarray(weights)
-    if given.dtype.kind not in "fiub" or given.shape != (count,) or not (np.isfinite(given) & (given >= 0)).all():
+    if given.dtype.kind not in "fiub" or given.shape != (count,):
         raise ValueError(f"sample_weight is {given.dtype} of the shape {list(given.shape)}, want a number of at least 0 for each of {count} {what} of X")
+    if len(wrong := np.flatnonzero(~(np.isfinite(given) & (given >= 0)))):
+        raise ValueError(f"sample_weight[{wrong[0]}] is {given[wrong[0]]}, want a number of at least 0")
     if not given.any():
         raise ValueError("sample_weight is zero everywhere: nothing is left to learn from")
     return given.astype(np.float64)
@@ -661,13 +668,14 @@ def as_list(y: Any, what: str) -> Sequence[Any]:
     if is_array(y) and y.ndim > 0 or hasattr(y, "tolist") and getattr(y, "ndim", 0) == 1:
         return list(y)
     if not is_list(y):
-        single = f"; a single one is [{what}]" if hasattr(y, "columns") else ""
+        single = f"; a single one is [{what}]" if hasattr(y, "columns") else "; one sequence is [X], [y]" if what[:2] == "X[" else ""
+        single = f"; give {what}.toarray()" if hasattr(y, "toarray") else single
         each = f", an entry for each of X{what[1:]}" if what[0] == "y" else ""
         raise ValueError(f"{what} is {type(y).__name__}, want a list{each}{single}")
     return y
 
 
-def _same(a: Any, b: Any) -> bool:
+def same(a: Any, b: Any) -> bool:
     return a is b or (type(a) is type(b) and bool(np.all(a == b)))
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._arrays import Instance, is_array, is_list, is_mapping, is_number, label_array
-from ._base import DATA, Classifier, as_list, documented, warn
+from ._base import DATA, Classifier, as_list, documented, same
 from ._model import Model
 from ._run import Folder, ModelError
 
@@ -70,23 +70,15 @@ class ChainCRF(Classifier):
         self,
         bias: bool = True,
         min_freq: int = 0,
-        prior: float = 1.0,
-        l2: float | None = None,
-        counting: str = "auto",
-        method: str = "auto",
-        class_weight: str | Mapping[Any, float] | None = None,
-        max_time: float | None = None,
-        warm_start: bool = False,
-        unlabelled: Any = "auto",
-        random_state: int | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        options: Mapping[str, Any] | None = None,
-        predict_options: Mapping[str, Any] | None = None,
+        prior: float = 1.0, l2: float | None = None, counting: str = "auto", method: str = "auto",
+        class_weight: str | Mapping[Any, float] | None = None, max_time: float | None = None, warm_start: bool = False,
+        unlabelled: Any = "auto", random_state: int | None = None, n_jobs: int | None = None, verbose: int = 0,
+        options: Mapping[str, Any] | None = None, predict_options: Mapping[str, Any] | None = None,
     ) -> None:
         self._store(locals())
 
     _options = {**Classifier._options, "min_freq": "min-count"}
+    _unsaid = "auto"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the weights.
@@ -104,12 +96,7 @@ class ChainCRF(Classifier):
         sample_weight : int array [sequences], optional
             How often each sequence counts.
         """
-        self._fit(X, y, ["--kind=text"], sample_weight=sample_weight)
-        classes = self.classes_.tolist()
-        if self._asks() and len(classes) > 2 and classes == list(range(-1, len(classes) - 1)):
-            text = "-1 is one of the classes: unlabelled=None says so; if it stands for tokens without a label, give unlabelled=-1"
-            warn([text])
-        return self
+        return self._fit(X, y, ["--kind=text"], sample_weight=sample_weight)
 
     def predict_marginals(self, X: Any, y: Any = None) -> list[list[dict[Any, float]]]:
         """Return predict_proba as a dict by class for every token of every sequence."""
@@ -187,12 +174,8 @@ class ChainCRF(Classifier):
     def _signature(self, manifest: dict[str, Any]) -> dict[str, Any]:
         return {**manifest, "attributes": getattr(self, "_seen_", None)}
 
-    def _asks(self) -> bool:
-        """Report whether nobody has said what hides."""
-        return isinstance(self.unlabelled, str) and self.unlabelled == "auto"
-
     def _hides(self) -> Any:
-        return None if self._asks() else self.unlabelled
+        return None if same(self.unlabelled, self._unsaid) else self.unlabelled
 
     def _labels_of(self, X: Any, y: Any) -> Sequence[Any]:
         listed = as_list(y, "y")
@@ -204,7 +187,7 @@ class ChainCRF(Classifier):
         if part := [i.weight for i in instances if i.weight % 1]:
             raise ValueError(f"sample_weight has {part[0]:g}, want whole numbers: so often a sequence is there")
         for name in self.classes_.tolist():
-            if str(name) in ("", "?") or re.search(r"[\t\n\r\0]|^-DOCSTART-", str(name)):
+            if str(name) == "?" or re.search(r"[\t\n\r\0]|^-DOCSTART-", str(name)):
                 raise ValueError(f"y has the class {name!r}, which tagged text cannot hold: give it another name, or hide it by unlabelled={name!r}")
         return {}
 
@@ -293,7 +276,7 @@ def _attributes(key: str, value: Any, names: dict[str, str]) -> Iterator[str]:
     elif is_number(value):
         x = float(value)
         if not math.isfinite(x):
-            raise ValueError(f"[{key!r}] is {x}, want a finite number")
+            raise ValueError(f"[{key!r}] is {x}, want a finite number; leave the key out where it is not known")
         yield _name(key, names) if x == 1 else f"{_name(key, names)}:{x!r}"
     elif is_mapping(value):
         for inner, v in value.items():
@@ -301,7 +284,7 @@ def _attributes(key: str, value: Any, names: dict[str, str]) -> Iterator[str]:
     elif is_list(value) or _is_set(value):
         yield from _texts(f"[{key!r}]", f"{key}:", value, names)
     else:
-        raise ValueError(f"[{key!r}] is {type(value).__name__}, want a text, a number, a truth value, or texts")
+        raise ValueError(f"[{key!r}] is {type(value).__name__}, want a text, a number, a truth value, or texts; leave the key out where it is not known")
 
 
 def _is_set(value: Any) -> TypeGuard[Set[Any]]:
@@ -311,7 +294,8 @@ def _is_set(value: Any) -> TypeGuard[Set[Any]]:
 def _texts(place: str, before: str, texts: Collection[Any], names: dict[str, str]) -> Iterator[str]:
     for text in texts if is_list(texts) else sorted(texts, key=str):
         if not isinstance(text, str):
-            raise ValueError(f"{place} holds {text!r}, want texts")
+            array = "" if place or not is_number(text) else "; a sequence of numbers is an array, numpy.array(...)"
+            raise ValueError(f"{place} holds {text!r}, want texts{array}")
         yield _name(before + text, names)
 
 

@@ -81,8 +81,8 @@ class Graph:
         without = [name for name, values in graph.nodes(data=True) if "x" not in values]
         if without and len(without) < len(graph.nodes):
             raise ValueError(f"node {without[0]!r} has no attribute x, its features: graph.nodes[{without[0]!r}]['x'] = [...]; give it to all or to none")
-        if others := sorted({str(key) for _, values in graph.nodes(data=True) for key in values}) if without else []:
-            warn([f"nodes have no features, which are graph.nodes[node]['x'] = [...]: {', '.join(map(repr, others[:3]))}{', …' if others[3:] else ''} {'is' if len(others) == 1 else 'are'} not used"])
+        if without:
+            _unused("nodes have no features, which are graph.nodes[node]['x']", graph.nodes(data=True))
         x = np.array([np.ravel(values.get("x", ())) for _, values in graph.nodes(data=True)], float if without else None)
         return cls(x, *_joined(graph), nodes=list(graph.nodes))
 
@@ -123,19 +123,10 @@ class GraphCRF(Classifier):
         self,
         bias: bool = True,
         directed: bool | None = None,
-        prior: float = 1.0,
-        l2: float | None = None,
-        counting: str = "auto",
-        method: str = "auto",
-        class_weight: str | Mapping[Any, float] | None = None,
-        max_time: float | None = None,
-        warm_start: bool = False,
-        unlabelled: Any = -1,
-        random_state: int | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        options: Mapping[str, Any] | None = None,
-        predict_options: Mapping[str, Any] | None = None,
+        prior: float = 1.0, l2: float | None = None, counting: str = "auto", method: str = "auto",
+        class_weight: str | Mapping[Any, float] | None = None, max_time: float | None = None, warm_start: bool = False,
+        unlabelled: Any = -1, random_state: int | None = None, n_jobs: int | None = None, verbose: int = 0,
+        options: Mapping[str, Any] | None = None, predict_options: Mapping[str, Any] | None = None,
     ) -> None:
         self._store(locals())
 
@@ -233,6 +224,23 @@ class GraphCRF(Classifier):
         return super()._places(folder, verb, {"node_features": "x", "edge_features": "edge_x", 'say "directed": true in dataset.json, or use directed': "give directed=True", **(names or {})})
 
 
+def _unused(known: str, items: Any) -> None:
+    """Warn of attributes of nodes, or edges, that are not used, and differ."""
+    values: dict[str, set[str]] = {}
+    for *_, attributes in items:
+        for key, value in attributes.items():
+            values.setdefault(str(key), set()).add(repr(value))
+    if others := sorted(key for key, found in values.items() if len(found) > 1):
+        warn([f"{known} = [...]: {', '.join(map(repr, others[:3]))}{', …' if others[3:] else ''} {'is' if len(others) == 1 else 'are'} not used"])
+
+
+def by_order(nodes: Any, numbers: str, remedy: str, start: bool = False) -> None:
+    """Warn where nodes have whole numbers for names that say another order than theirs, or another start."""
+    names = [] if nodes is None else list(nodes)
+    if all(isinstance(name, (int, np.integer)) for name in names) and names != (list(range(len(names))) if start else sorted(names)):
+        warn([f"{numbers}, {', '.join(map(str, names[:3]))}, …, and not by their names: {remedy}"])
+
+
 def _joined(graph: Any) -> tuple[_Pairs, NDArray[Any] | None]:
     """Return the ends of the edges of a graph of networkx, and their features."""
     number = {name: n for n, name in enumerate(graph.nodes)}
@@ -241,6 +249,10 @@ def _joined(graph: Any) -> tuple[_Pairs, NDArray[Any] | None]:
     given = sum(f is not None for f in features)
     if given not in (0, len(features)):
         raise ValueError(f"{given} of {len(features)} edges have the attribute x: give it to all or to none")
+    if not given:
+        _unused("edges have no features, which are graph.edges[u, v]['x']", graph.edges(data=True))
+    if graph.is_multigraph() and len(set(map(tuple, edges.tolist()))) < len(edges):
+        raise ValueError("two nodes of it have several edges: networkx.Graph(graph) keeps one of them")
     return _Pairs(edges), np.array([np.ravel(f) for f in features]) if given else None
 
 
@@ -268,7 +280,7 @@ def _array(x: Any) -> NDArray[Any]:
         x = x.detach().cpu()
     if hasattr(x, "toarray"):
         x = x.toarray()
-    return np.asarray(x)
+    return np.asanyarray(x) if np.ma.isMaskedArray(x) else np.asarray(x)
 
 
 @dataclass
@@ -288,7 +300,8 @@ def instance_of(graph: Graph, where: str, across: bool = False) -> Instance:
     x = numeric(_array(np.zeros((_count(graph, where), 0)) if graph.x is None else graph.x), 2, _x_of(where), "[nodes, features]")
     if len(x) == 0:
         raise ValueError(f"{_x_of(where)} has no nodes: leave the graph out")
-    columns = getattr(graph.x, "columns", None)
+    if (columns := getattr(graph.x, "columns", None)) is not None:
+        by_order(getattr(graph.x, "index", None), f"{where}.edges counts the rows of x", "give x.sort_index() if it means those, or x.reset_index(drop=True)")
     edge_x = None if graph.edge_x is None else _array(graph.edge_x)
     if _is_matrix(graph.edges):
         if edge_x is not None:
@@ -368,7 +381,8 @@ def _ends(given: Any, across: bool, where: str, nodes: int) -> NDArray[Any]:
         weights = "; weights, if they are the third column, are edge_x" if where and edges.shape[1:] == (3,) else ""
         raise ValueError(f"{where}.edges has the shape {list(edges.shape)}, want [edges, 2]{weights}")
     if edges.dtype.kind not in "iu":
-        raise ValueError(f"{where}.edges holds {edges.dtype}, want integers")
+        remedy = "; give edges.astype(int)" if edges.dtype.kind == "f" else "; pandas.Index(names).get_indexer(column) numbers names"
+        raise ValueError(f"{where}.edges holds {edges.dtype}, want integers{remedy}")
     return edges
 
 
@@ -404,6 +418,8 @@ def _masked(graph: Graph, labels: Any, n: int) -> Any:
         if unknown := [k for k in labels if k not in known]:
             raise ValueError(f"y[{n}] labels {unknown[0]!r}, which is no node of X[{n}]")
         labels = np.array([labels.get(name) for name in graph.nodes] + [None], object)[:-1]
+    else:
+        by_order(graph.nodes, f"y[{n}] is read in the order of graph.nodes", "of labels by name make a dict, {v: y[v] for v in graph}")
     labels = label_array(labels)
     if graph.mask is None:
         return labels

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._arrays import Instance, Rows, label_array, numeric
-from ._base import Classifier, as_list, documented, warn
+from ._arrays import Instance, Rows, has_void, label_array, numeric
+from ._base import Classifier, as_list, documented, same, warn
 from ._model import Model
 from ._run import Folder, ModelError
 
@@ -76,19 +76,10 @@ class GridCRF(Classifier):
         neighbours: int = 4,
         edges: str = "constant",
         bias: bool = True,
-        prior: float = 1.0,
-        l2: float | None = None,
-        counting: str = "auto",
-        method: str = "auto",
-        class_weight: str | Mapping[Any, float] | None = None,
-        max_time: float | None = None,
-        warm_start: bool = False,
-        unlabelled: Any = -1,
-        random_state: int | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        options: Mapping[str, Any] | None = None,
-        predict_options: Mapping[str, Any] | None = None,
+        prior: float = 1.0, l2: float | None = None, counting: str = "auto", method: str = "auto",
+        class_weight: str | Mapping[Any, float] | None = None, max_time: float | None = None, warm_start: bool = False,
+        unlabelled: Any = -1, random_state: int | None = None, n_jobs: int | None = None, verbose: int = 0,
+        options: Mapping[str, Any] | None = None, predict_options: Mapping[str, Any] | None = None,
     ) -> None:
         self._store(locals())
 
@@ -147,11 +138,11 @@ class GridCRF(Classifier):
 
     def _labels_of(self, X: Any, y: Any) -> Sequence[Any]:
         arrays = [label_array(labels) for labels in super()._labels_of(X, y)]
-        if self.unlabelled != -1 or not arrays or any(a.dtype != np.uint8 for a in arrays):
+        if not same(self.unlabelled, -1) or not arrays or any(a.dtype != np.uint8 for a in arrays):
             return arrays
         if hasattr(self, "classes_"):
             hides = 255 not in self.classes_
-        elif hides := _has_void(np.unique(np.concatenate([np.unique(np.ma.compressed(a)) for a in arrays]))):
+        elif hides := has_void(np.unique(np.concatenate([np.unique(np.ma.compressed(a)) for a in arrays]))):
             text = "255 in y hides labels, as in pictures of labels: unlabelled=255 says so, and unlabelled=None makes it a class"
             warn([text])
         return [np.ma.masked_equal(a, 255) for a in arrays] if hides else arrays
@@ -225,11 +216,6 @@ class GridCRF(Classifier):
             return super()._place(folder, instance, array, index)
         place = np.unravel_index(index[0], folder.shapes[instance] or ())
         return f"{name}[{instance}]{[*map(int, place), *index[1:]]}"
-
-
-def _has_void(values: NDArray[Any]) -> bool:
-    """Report whether the last of all labels is 255 behind numbers of classes, and these are no greys, such as 0, 128, 255."""
-    return len(values) > 2 and values[-1] == 255 and (values[-2] < 127 or len(values) > 16)
 
 
 def _ends(x: NDArray[Any], edges: NDArray[Any]) -> Rows:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ._arrays import Labels, label_array
 from ._base import attach, documented, flags, warn, weights_of
-from ._graph import Graph, GraphCRF, instance_of
+from ._graph import Graph, GraphCRF, by_order, instance_of
 from ._model import Model
 from ._run import Folder
 from ._sklearn import checked_table, tags
@@ -61,25 +61,17 @@ class NodeCRF(GraphCRF):
     """
 
     _estimator_type = "classifier"
+    _unsaid = None
 
     def __init__(
         self,
         graph: Any = None,
         bias: bool = True,
         directed: bool | None = None,
-        prior: float = 1.0,
-        l2: float | None = None,
-        counting: str = "auto",
-        method: str = "auto",
-        class_weight: str | Mapping[Any, float] | None = None,
-        max_time: float | None = None,
-        warm_start: bool = False,
-        unlabelled: Any = None,
-        random_state: int | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        options: Mapping[str, Any] | None = None,
-        predict_options: Mapping[str, Any] | None = None,
+        prior: float = 1.0, l2: float | None = None, counting: str = "auto", method: str = "auto",
+        class_weight: str | Mapping[Any, float] | None = None, max_time: float | None = None, warm_start: bool = False,
+        unlabelled: Any = None, random_state: int | None = None, n_jobs: int | None = None, verbose: int = 0,
+        options: Mapping[str, Any] | None = None, predict_options: Mapping[str, Any] | None = None,
     ) -> None:
         self._store(locals())
 
@@ -118,8 +110,6 @@ class NodeCRF(GraphCRF):
             rows, values = _by_weight(weights, len(samples))
             table, labels = np.asarray(samples), label_array(y)
             self._learn(_Tables(table[some] for some in rows), _Tables(labels[some] for some in rows), edges, sample_weight=values)
-        if self.unlabelled is None and len(self.classes_) > 2 and self.classes_.dtype.kind == "i" and self.classes_[0] == -1:
-            warn(["-1 in y is a class of its own; unlabelled=-1 hides those labels"])
         self.known_ = None if self.graph is None else self._codes(self._labels_of(samples, y)[0])
         if self.graph is None:
             self.notes_ = [n for n in self.notes_ if not n.startswith("there are no edges")]  # which nobody expected
@@ -160,8 +150,10 @@ class NodeCRF(GraphCRF):
         nodes = np.asarray(X)
         nodes = nodes[:, 0] if nodes.ndim == 2 and nodes.shape[1] == 1 else nodes
         if nodes.ndim != 1 or nodes.dtype.kind not in "iu":
-            raise ValueError(f"X is {nodes.dtype} of the shape {list(nodes.shape)}, want numbers of nodes, [rows]")
-        count = len(instance_of(self._network(), "graph").x)
+            named = "; that of a name is list(graph.nodes).index(name)" if nodes.dtype.kind in "UO" else ""
+            raise ValueError(f"X is {nodes.dtype} of the shape {list(nodes.shape)}, want numbers of nodes, [rows]{named}")
+        by_order((graph := self._network()).nodes, "X counts nodes in the order of graph.nodes", "the number of one is list(graph.nodes).index(name)", True)
+        count = len(instance_of(graph, "graph").x)
         if len(wrong := nodes[(nodes < 0) | (nodes >= count)]):
             raise ValueError(f"X has {wrong[0]}, want numbers of nodes from 0 to {count - 1}")
         return nodes.astype(np.int64), count

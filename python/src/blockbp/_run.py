@@ -245,7 +245,7 @@ def run(
             show.close()
     if ended == 0:
         return notes
-    text = places(failure.get("refers", "")) or "".join(other).strip() or f"it ended with code {ended}"
+    text = places(failure.get("refers", "")) or "".join(other).strip() or f"the binary {binary()} ended with code {ended}"
     if failure and ended in (2, 3):
         raise ValueError(text)
     if ended is not None and ended < 0:

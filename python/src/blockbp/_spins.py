@@ -303,16 +303,9 @@ class IsingModel(_Couplings):
 
     def __init__(
         self,
-        prior: float = 1.0,
-        l2: float | None = None,
-        method: str = "auto",
-        errors: str = "auto",
-        select_edges: str | None = None,
-        max_time: float | None = None,
-        random_state: int | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        options: Mapping[str, Any] | None = None,
+        prior: float = 1.0, l2: float | None = None, method: str = "auto", errors: str = "auto",
+        select_edges: str | None = None, max_time: float | None = None, random_state: int | None = None,
+        n_jobs: int | None = None, verbose: int = 0, options: Mapping[str, Any] | None = None,
     ) -> None:
         self._store(locals())
 
@@ -331,7 +324,7 @@ class IsingModel(_Couplings):
         try:
             return super()._recode(samples)
         except ValueError as err:
-            raise ValueError(str(err).partition(", which")[0] + f", want {self.classes_[0]} or 1") from None
+            raise ValueError(str(err).partition(", which")[0] + f", want {self.classes_[0]} or 1; PottsModel takes any states") from None
 
     def _gauge(self, fields: NDArray[np.float64], couplings: NDArray[np.float64]) -> None:
         super()._gauge(fields, couplings)
@@ -378,16 +371,9 @@ class PottsModel(_Couplings):
     def __init__(
         self,
         directed: bool = False,
-        prior: float = 1.0,
-        l2: float | None = None,
-        method: str = "auto",
-        errors: str = "auto",
-        select_edges: str | None = None,
-        max_time: float | None = None,
-        random_state: int | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        options: Mapping[str, Any] | None = None,
+        prior: float = 1.0, l2: float | None = None, method: str = "auto", errors: str = "auto",
+        select_edges: str | None = None, max_time: float | None = None, random_state: int | None = None,
+        n_jobs: int | None = None, verbose: int = 0, options: Mapping[str, Any] | None = None,
     ) -> None:
         self._store(locals())
 
@@ -417,7 +403,8 @@ def _table(samples: Any) -> Any:
         texts: NDArray[Any] = np.char.lower(np.asarray(array, str))
         array = np.ma.masked_where(np.isin(texts, MISSING), array)
     if array.ndim < 2 or 0 in array.shape:
-        raise ValueError(f"samples have the shape {list(array.shape)}, want [samples, sites], or of a lattice [samples, rows, columns]")
+        texts_are = "; of texts with a letter for each site give [list(text) for text in samples]" if array.dtype.kind in "UO" else ""
+        raise ValueError(f"samples have the shape {list(array.shape)}, want [samples, sites], or of a lattice [samples, rows, columns]{texts_are}")
     return array.reshape(len(array), -1)
 
 
