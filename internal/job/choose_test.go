@@ -371,9 +371,8 @@ func TestDecide(t *testing.T) {
 		"usual, by noise":     {[]*trial{made(edgesTogether, .5), noisy(made("potts:1", .47), .2)}, edgesTogether},
 		"usual, of more loss": {[]*trial{made(edgesTogether, .5), made("potts:1", .6)}, edgesTogether},
 	} {
-		if got := (&selection{p: &Prepared{}}).decide(c.finalists); got.Chosen.Edges.String() != c.want {
-			t.Errorf("%s: %v", name, got.Chosen)
-		}
+		got := (&selection{p: &Prepared{}}).decide(c.finalists)
+		oracle.Equal(t, got.Chosen.Edges.String(), c.want, "%s", name)
 	}
 }
 

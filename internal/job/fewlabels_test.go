@@ -309,9 +309,7 @@ func TestComparedLabels(t *testing.T) {
 		Graph: g, NodeFeat: []crf.Features{crf.Constant(6, 1)}, EdgeFeat: []crf.Features{crf.Constant(5, 1)},
 		Labels: [][]int32{{0, 1, crf.Unobserved, 0, 2, 2}},
 	}))(t)
-	if got := comparedLabels(in); len(got) != 4 || got[0] != 0 || got[1] != 3 || got[2] != 4 || got[3] != 5 {
-		t.Errorf("nodes %v are held out by turns, want 0, 3, 4 and 5", got)
-	}
+	oracle.Equal(t, fmt.Sprint(comparedLabels(in)), "[0 3 4 5]", "nodes that are held out by turns")
 }
 
 // TestTriangles: by definition, of each edge and each other node that both of its ends join.
