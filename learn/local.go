@@ -185,9 +185,9 @@ func (l *localLearner) ended(ctx context.Context) bool {
 	case l.proves(sub):
 		p.Status, p.Reason = stationary(l.convex()), l.proof(sub)
 	// Without a regulariser there may be no optimum.
-	case l.settings.ErrorShare > 0 && l.problem.L2 > 0 && l.convex() && l.ofErrors() <= l.settings.ErrorShare:
-		p.Status, p.Reason = Converged, fmt.Sprintf("the last step promised to bring weights nearer by about %.2g of "+
-			"their standard errors, ≤ %v", l.ofErrors(), l.settings.ErrorShare)
+	case l.ofErrors() < l.settings.ErrorShare && l.problem.L2 > 0 && (l.convex() || l.objective.Fills()):
+		p.Status, p.Reason = stationary(l.convex()), fmt.Sprintf("the last step promised to bring "+
+			"weights nearer by about %.2g of their standard errors, ≤ %v", l.ofErrors(), l.settings.ErrorShare)
 	case ctx.Err() != nil:
 		p.Status, p.Reason = Interrupted, "interrupted"
 	default:

@@ -51,9 +51,9 @@ func EachCompletion(in *crf.Instance, labels []int32, do func(full []int32)) {
 }
 
 const (
-	// mostDraws bounds how many samples stand for one with hidden labels. Beyond so many joint states they are drawn: the
-	// error that this makes is a share of 1/mostDraws of that which missing values make.
-	mostDraws = 8
+	// MostDraws bounds how many samples stand for one with hidden labels. Beyond so many joint states they are drawn: the
+	// error that this makes is a share of 1/MostDraws of that which missing values make.
+	MostDraws = 8
 	// firstSweeps of a chain, and sweeps between draws: labels that are known hold most of what is near.
 	firstSweeps, sweepsBetween = 10, 2
 )
@@ -70,8 +70,8 @@ func (l *PseudoLikelihood) Complete(m *crf.Model, in *crf.Instance, whole *parti
 		add := func(full []int32, w float64) {
 			spec.Labels, spec.SampleWeights = append(spec.Labels, slices.Clone(full)), append(spec.SampleWeights, w)
 		}
-		if n := Completions(in, labels); n > mostDraws {
-			l.draw(in, labels, uint64(i), func(full []int32) { add(full, weight/mostDraws) })
+		if n := Completions(in, labels); n > MostDraws {
+			l.draw(in, labels, uint64(i), func(full []int32) { add(full, weight/MostDraws) })
 			continue
 		} else if n == 1 {
 			add(labels, weight)
@@ -94,7 +94,7 @@ func (l *PseudoLikelihood) draw(in *crf.Instance, labels []int32, number uint64,
 	for _, s := range hidden {
 		full[s] = int32(rng.IntN(in.States(s)))
 	}
-	for sweep := 1; sweep <= firstSweeps+mostDraws*sweepsBetween; sweep++ {
+	for sweep := 1; sweep <= firstSweeps+MostDraws*sweepsBetween; sweep++ {
 		for _, s := range hidden {
 			l.logits = slices.Grow(l.logits[:0], in.States(s))[:in.States(s)]
 			l.conditional(l.logits, in, full, s)

@@ -168,6 +168,7 @@ func (m *Minimiser) Possible() error { return m.curvature.Possible() }
 // Begin evaluates at the weights of the start.
 func (m *Minimiser) Begin() {
 	copy(m.trial, m.Weights)
+	m.Promised = math.Inf(1)
 	m.accept(m.evaluate(context.Background()))
 }
 

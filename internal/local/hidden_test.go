@@ -78,6 +78,7 @@ func TestHiddenSpins(t *testing.T) {
 				size = oracle.Must(steps.Step(t.Context()))(t)
 			}
 		}
+		oracle.Equal(t, o.fillings < 10, true, "few fillings: %d", o.fillings)
 		return w.Weights
 	}
 	j := func(w []float64, e int) float64 {

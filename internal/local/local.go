@@ -161,36 +161,56 @@ func (o *Objective) Fills() bool {
 }
 
 const (
-	// filledChange is the change of weights, relative to them, below which hidden labels are not filled in again.
-	filledChange = 1e-4
+	// filledChange is the change of weights, as a share of their standard errors, below which hidden labels are not
+	// filled in again. Its square grows by what the chance of draws does to weights, which EM would but feed on.
+	filledChange = 0.01
 	mostFillings = 30
 )
 
 // Fill fills hidden labels in as weights have them: the E-step of EM (Dempster et al. 1977) for the estimating equation
-// of the pseudo-likelihood. It reports whether there is anything to learn from that.
+// of the pseudo-likelihood. Weights of 0 know nothing to fill in: from there conditionals that leave hidden labels out
+// are learned first, which is convex. It reports whether there is anything to learn from that.
 func (o *Objective) Fill(weights []float64) (again bool, err error) {
 	if !o.Fills() || o.fillings == mostFillings {
 		return false, nil
 	}
-	change, size := 0.0, 0.0
-	for i, w := range o.filled {
-		change += (weights[i] - w) * (weights[i] - w)
-		size += w * w
+	if o.fillings++; o.fillings == 1 && simd.Dot(weights, weights) == 0 {
+		return true, nil
 	}
-	if o.fillings > 1 && change <= filledChange*filledChange*size {
-		return false, nil
+	if o.filled != nil {
+		ctx, slope := context.Background(), make([]float64, len(weights))
+		gain := o.Evaluate(ctx, slope, o.filled) - o.Evaluate(ctx, slope, weights)
+		if 2*o.Total*gain <= (filledChange*filledChange+o.drawn()/ground.MostDraws)*float64(len(weights)) {
+			return false, nil
+		}
 	}
 	if o.given == nil {
 		o.given = o.Data
 	}
 	o.filled, o.model.Weights = append(o.filled[:0], weights...), weights
-	o.Data, o.fillings = slices.Clone(o.given), o.fillings+1
+	o.Data = slices.Clone(o.given)
 	for i, in := range o.given {
 		if o.Data[i], err = (&ground.PseudoLikelihood{}).Complete(&o.model, in, o.Whole(in)); err != nil {
 			return false, err
 		}
 	}
 	return true, nil
+}
+
+// drawn is the share of values for which draws stand.
+func (o *Objective) drawn() float64 {
+	values, hidden := 0, 0
+	for _, in := range o.given {
+		for _, labels := range in.Samples() {
+			values += len(labels)
+			for _, y := range labels {
+				if y == crf.Unobserved && ground.Completions(in, labels) > ground.MostDraws {
+					hidden++
+				}
+			}
+		}
+	}
+	return float64(hidden) / float64(values)
 }
 
 // Close ends the goroutines.
