@@ -154,7 +154,7 @@ func (t *labelTexts) tooMany() bool {
 // formats.MissingCell hide one, and of two that differ in case alone, as yes and Yes do. more is one more.
 func (t *labelTexts) noteDoubts(note func(format string, arguments ...any), more string) {
 	marks := strings.Split("unknown|unlabeled|unlabelled|missing|undefined|none|n.a.|not available|nil|unk|tbd|"+
-		"don't know|refused|-|--|.|"+more+"|"+formats.MissingCode(t.texts), "|")
+		"don't know|-|--|.|"+more+"|"+formats.MissingCode(t.texts), "|")
 	cases := map[string]string{}
 	for _, text := range t.texts {
 		lower := strings.ToLower(text)

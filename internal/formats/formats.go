@@ -126,7 +126,8 @@ func (p *Peek) Advise(what string, more ...string) string {
 	if strings.Contains(p.header(), mark) {
 		layout = fmt.Sprintf(", delimiter=%q", mark)
 	}
-	if strings.ContainsFunc(p.header(), unicode.IsLetter) {
+	if slices.ContainsFunc(strings.FieldsFunc(p.header(), func(r rune) bool { return r == ' ' || r == rune(mark[0]) }),
+		isName) {
 		layout += ", skiprows=1"
 	}
 	stem := strings.TrimSuffix(filepath.Base(p.path), filepath.Ext(p.path))
@@ -340,6 +341,12 @@ func isNumber(text string) bool {
 }
 
 func isNoNumber(text string) bool { return !isNumber(text) }
+
+// isName reports what NumPy reads as no number: isNumber knows decimals alone.
+func isName(text string) bool {
+	_, err := strconv.ParseFloat(strings.Trim(text, "\" "), 64)
+	return err != nil
+}
 
 func isIndex(text string) bool {
 	_, err := strconv.ParseUint(text, 10, 63)

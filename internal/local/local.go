@@ -203,14 +203,16 @@ func (o *Objective) drawn() float64 {
 	for _, in := range o.given {
 		for _, labels := range in.Samples() {
 			values += len(labels)
-			for _, y := range labels {
-				if y == crf.Unobserved && ground.Completions(in, labels) > ground.MostDraws {
-					hidden++
+			if ground.Completions(in, labels) > ground.MostDraws {
+				for _, y := range labels {
+					if y == crf.Unobserved {
+						hidden++
+					}
 				}
 			}
 		}
 	}
-	return float64(hidden) / float64(values)
+	return float64(hidden) / float64(max(1, values))
 }
 
 // Close ends the goroutines.
