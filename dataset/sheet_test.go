@@ -252,7 +252,7 @@ func TestSheetsOfPrograms(t *testing.T) {
 		"a,b,c,d\n0,.5,0,1\n0,0,1,0\n0,0,0,1\n1,0,1,0\n", "0,1,0,1\n1,0,1,0\n0,1,0,1\n1,0,1,0\n",
 		"a,b,c,d\n0,1,0,1\n1,0,1,0\n0,1,0,1\n1,0,1,0\n", "a,0,1,0,1\nb,1,0,1,0\nc,0,1,0,1\nd,1,0,1,0\n"} {
 		_, err = open("id,label\na,u\nb,v\nc,v\nd,v\n", matrix)
-		oracle.WantError(t, err, "it is a matrix of edges", " write pairs, by python3 -c ", "iloc[0, 0], errors=", "edges.csv")
+		oracle.WantError(t, err, "it is a matrix of edges", " write pairs, by python3 -c ", "iloc[0, 0]", "edges.csv")
 	}
 	_, err = open("\"id\" \"label\"\n\"1\" \"a\" \"u\"\n", "source,target\na,b\n")
 	oracle.WantError(t, err, `nodes.csv:1: extraneous or missing " in quoted-field; put `, "in R write.csv(")

@@ -162,7 +162,7 @@ func (o *Objective) Fills() bool {
 
 const (
 	// filledChange is the change of weights, as a share of their standard errors, below which hidden labels are not
-	// filled in again. Its square grows by what the chance of draws does to weights, which EM would but feed on.
+	// filled in again. To its square comes that by which draws move weights: below it EM would follow its own chance.
 	filledChange = 0.01
 	mostFillings = 30
 )
