@@ -189,9 +189,13 @@ func TestMethodsAgreeWithoutEdges(t *testing.T) {
 	}
 }
 
-// TestLocalSameBits: the same bits for any number of threads, and for a run that was stopped and resumed anywhere.
+// TestLocalSameBits: the same bits for any number of threads, and for a run that was stopped and resumed anywhere, also
+// where hidden labels are filled in anew on the way.
 func TestLocalSameBits(t *testing.T) {
-	for name, p := range problems(t) {
+	all, missing := problems(t), untiedShape(must(graph.Grid(4, 4, graph.GridOptions{})), 3)
+	missing.missing = 0.3
+	all["untied missing"] = missing.build(t, 10)
+	for name, p := range all {
 		for _, method := range append(localMethods, Composite, Truncated) {
 			run := interruptible{p, func() Settings { return Settings{Method: method, RelativeTolerance: 1e-7} }}
 			want, rounds := run.steps(t)

@@ -39,6 +39,7 @@ type Objective struct {
 	Counting     counting.Func // of Truncated, ...
 	Sweeps       int           // ... and how many it makes
 	Skipped      []bool        // [edges] that Pseudo has no terms of, whose tables are zero; nil: none
+	Filled       []float64     // weights by which hidden labels were filled in, and how often; nil: they are not
 
 	model   crf.Model                     // with the weights at hand
 	nets    map[*crf.Instance]*bp.Net     // of Truncated, and of likelihoods where nodes are in order
@@ -53,10 +54,8 @@ type Objective struct {
 	parts   []part
 	sums    []float64 // of rows and columns of a table
 
-	given    []*crf.Instance // those that have hidden labels, where Data has these filled in
-	filled   []float64       // weights by which they were
-	fillings int
-	labels   []float64 // of likelihoods, M w̄ of the complete samples, or what Statistics put in place of those of all
+	given  []*crf.Instance // those that have hidden labels, where Data has these filled in
+	labels []float64       // of likelihoods, M w̄ of the complete samples, or what Statistics put in place of those of all
 }
 
 // Kind says what the terms are, by the name of the method.
@@ -86,7 +85,9 @@ func (o *Objective) Together() int { return min(16, len(o.Data)) }
 
 // Allocate takes the memory of evaluations, after Plan. Close ends the goroutines that it begins.
 func (o *Objective) Allocate(threads int) {
-	o.model = *o.Model
+	if o.model = *o.Model; o.Fills() {
+		o.Filled = make([]float64, o.Model.Layout.Size+1)
+	}
 	o.whole, o.terms = map[*graph.Graph]*partition.Partition{}, map[*crf.Instance][]ground.Term{}
 	for _, in := range o.Data {
 		if o.whole[in.Graph] == nil {
@@ -150,7 +151,7 @@ func (o *Objective) addLabels() {
 // own. A conditional that leaves a neighbour out is none of the model, and couplings would be learned wrong.
 func (o *Objective) Fills() bool {
 	untied := func(s crf.Span) bool { return !s.Untied }
-	return o.given != nil || o.Kind == Pseudo && o.ClassWeights == nil &&
+	return o.Kind == Pseudo && o.ClassWeights == nil &&
 		!slices.ContainsFunc(o.Model.Layout.Node, untied) &&
 		!slices.ContainsFunc(o.Model.Layout.Edge, untied) && slices.ContainsFunc(o.Data,
 		func(in *crf.Instance) bool {
@@ -171,30 +172,36 @@ const (
 // of the pseudo-likelihood. Weights of 0 know nothing to fill in: from there conditionals that leave hidden labels out
 // are learned first, which is convex. It reports whether there is anything to learn from that.
 func (o *Objective) Fill(weights []float64) (again bool, err error) {
-	if !o.Fills() || o.fillings == mostFillings {
+	if o.Filled == nil || o.Filled[len(weights)] == mostFillings {
 		return false, nil
 	}
-	if o.fillings++; o.fillings == 1 && simd.Dot(weights, weights) == 0 {
-		return true, nil
-	}
-	if o.filled != nil {
+	if o.given != nil {
 		ctx, slope := context.Background(), make([]float64, len(weights))
-		gain := o.Evaluate(ctx, slope, o.filled) - o.Evaluate(ctx, slope, weights)
+		gain := o.Evaluate(ctx, slope, o.Filled[:len(weights)]) - o.Evaluate(ctx, slope, weights)
 		if 2*o.Total*gain <= (filledChange*filledChange+o.drawn()/ground.MostDraws)*float64(len(weights)) {
 			return false, nil
 		}
 	}
+	copy(o.Filled, weights)
+	o.Filled[len(weights)]++
+	return true, o.Refill()
+}
+
+// Refill fills in as Filled says: a run that resumes has learned from just these labels.
+func (o *Objective) Refill() (err error) {
+	if simd.Dot(o.Filled, o.Filled) <= 1 { // weights of 0, once or never
+		return nil
+	}
 	if o.given == nil {
 		o.given = o.Data
 	}
-	o.filled, o.model.Weights = append(o.filled[:0], weights...), weights
-	o.Data = slices.Clone(o.given)
+	o.model.Weights, o.Data = o.Filled[:o.Model.Layout.Size], slices.Clone(o.given)
 	for i, in := range o.given {
 		if o.Data[i], err = (&ground.PseudoLikelihood{}).Complete(&o.model, in, o.Whole(in)); err != nil {
-			return false, err
+			return err
 		}
 	}
-	return true, nil
+	return nil
 }
 
 // drawn is the share of values for which draws stand.
