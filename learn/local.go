@@ -134,7 +134,8 @@ func (l *localLearner) run(ctx context.Context, started time.Time) (*Result, err
 		if p.Point = unjudged; l.settings.Method == Truncated {
 			l.countPromise(l.steps.Promised)
 		}
-		event := l.event(step)
+		event := Event{Block: allBlocks, Step: step, Residual: math.NaN(), Suboptimality: l.suboptimality(),
+			OfErrors: l.ofErrors()}
 		if err := l.trainingRun.evaluate(&event); err != nil {
 			return nil, err
 		}
@@ -143,12 +144,6 @@ func (l *localLearner) run(ctx context.Context, started time.Time) (*Result, err
 			return nil, err
 		}
 	}
-}
-
-// event is that of an iteration with a step of some size.
-func (l *localLearner) event(step float64) Event {
-	return Event{Block: allBlocks, Step: step, Residual: math.NaN(), Suboptimality: l.suboptimality(),
-		OfErrors: l.ofErrors()}
 }
 
 // begin notes the objective at the weights of the start.
