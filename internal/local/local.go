@@ -17,6 +17,7 @@ import (
 	"github.com/blockbp/blockbp/internal/exact"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/instances"
+	"github.com/blockbp/blockbp/internal/lbfgs"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/partition"
@@ -150,27 +151,20 @@ func (o *Objective) addLabels() {
 // Fills reports whether hidden labels are filled in: those of samples in which every node and edge has weights of its
 // own. A conditional that leaves a neighbour out is none of the model, and couplings would be learned wrong.
 func (o *Objective) Fills() bool {
-	untied := func(s crf.Span) bool { return !s.Untied }
+	spans := slices.Concat(o.Model.Layout.Node, o.Model.Layout.Edge)
 	return o.Kind == Pseudo && o.ClassWeights == nil &&
-		!slices.ContainsFunc(o.Model.Layout.Node, untied) &&
-		!slices.ContainsFunc(o.Model.Layout.Edge, untied) && slices.ContainsFunc(o.Data,
-		func(in *crf.Instance) bool {
-			return len(in.Samples()) > 1 && slices.ContainsFunc(in.Samples(), func(labels []int32) bool {
-				return slices.Contains(labels, crf.Unobserved)
-			})
+		!slices.ContainsFunc(spans, func(s crf.Span) bool { return !s.Untied }) &&
+		slices.ContainsFunc(o.Data, func(in *crf.Instance) bool {
+			return len(in.Samples()) > 1 && instances.AnyHidden([]*crf.Instance{in})
 		})
 }
 
-const (
-	// filledChange is the change of weights, as a share of their standard errors, below which hidden labels are not
-	// filled in again. To its square comes that by which draws move weights: below it EM would follow its own chance.
-	filledChange = 0.01
-	mostFillings = 30
-)
+const mostFillings = 30 // of hidden labels
 
 // Fill fills hidden labels in as weights have them: the E-step of EM (Dempster et al. 1977) for the estimating equation
 // of the pseudo-likelihood. Weights of 0 know nothing to fill in: from there conditionals that leave hidden labels out
-// are learned first, which is convex. It reports whether there is anything to learn from that.
+// are learned first, which is convex. It reports whether there is anything to learn from that. Of a share m of missing
+// values draws move weights by √(m/8) of their standard errors: EM ends where they move by m/√8, which is less.
 func (o *Objective) Fill(weights []float64) (again bool, err error) {
 	if o.Filled == nil || o.Filled[len(weights)] == mostFillings {
 		return false, nil
@@ -178,7 +172,8 @@ func (o *Objective) Fill(weights []float64) (again bool, err error) {
 	if o.given != nil {
 		ctx, slope := context.Background(), make([]float64, len(weights))
 		gain := o.Evaluate(ctx, slope, o.Filled[:len(weights)]) - o.Evaluate(ctx, slope, weights)
-		if 2*o.Total*gain <= (filledChange*filledChange+o.drawn()/ground.MostDraws)*float64(len(weights)) {
+		_, known := statesSeen(o.given)
+		if 2*o.Total*gain <= (1-known)*(1-known)/ground.MostDraws*float64(len(weights)) {
 			return false, nil
 		}
 	}
@@ -202,24 +197,6 @@ func (o *Objective) Refill() (err error) {
 		}
 	}
 	return nil
-}
-
-// drawn is the share of values for which draws stand.
-func (o *Objective) drawn() float64 {
-	values, hidden := 0, 0
-	for _, in := range o.given {
-		for _, labels := range in.Samples() {
-			values += len(labels)
-			if ground.Completions(in, labels) > ground.MostDraws {
-				for _, y := range labels {
-					if y == crf.Unobserved {
-						hidden++
-					}
-				}
-			}
-		}
-	}
-	return float64(hidden) / float64(max(1, values))
 }
 
 // Close ends the goroutines.
@@ -292,6 +269,23 @@ func (o *Objective) Evaluate(ctx context.Context, gradient, weights []float64) (
 	}
 	o.Model.Layout.Symmetrise(gradient)
 	return value
+}
+
+// fitEnough is the decrease of N L, in nats, below which Minimise has ended.
+const fitEnough = 0.02
+
+// Minimise moves weights to where L is smallest, and returns that.
+func (o *Objective) Minimise(ctx context.Context, weights []float64) (float64, error) {
+	m := lbfgs.NewMinimiser(o, weights)
+	m.Begin()
+	for gain := math.Inf(1); gain > fitEnough; {
+		before := m.Value
+		if _, err := m.Step(ctx); err != nil {
+			return 0, err
+		}
+		gain = o.Total * (before - m.Value)
+	}
+	return m.Value, nil
 }
 
 // Solve writes P⁻¹ g to dst, which may be g: what L-BFGS is to know before it has seen any curvature. Where edges have
@@ -411,11 +405,8 @@ func (o *Objective) Plan(most float64) (err error) {
 }
 
 // Numbers are the counting numbers of Truncated, of each instance.
-func (o *Objective) Numbers() (all []*counting.Numbers) {
-	for _, in := range o.Data {
-		all = append(all, o.nets[in].Counting)
-	}
-	return all
+func (o *Objective) Numbers() []*counting.Numbers {
+	return numeric.Map(o.Data, func(in *crf.Instance) *counting.Numbers { return o.nets[in].Counting })
 }
 
 // plan finds an order of elimination for instance i, and of Composite the fewest blocks, a power of two, that have one.
