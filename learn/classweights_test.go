@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
@@ -46,7 +48,7 @@ func logSumGiven(m *crf.Model, in *crf.Instance, given []int32) float64 {
 		}
 	}
 	visit(0)
-	return logSumOf(scores)
+	return floats.LogSumExp(scores)
 }
 
 // weightedLikelihood is the objective of Exact with class weights by its definition: for each step

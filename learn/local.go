@@ -1,6 +1,7 @@
 package learn
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -91,11 +92,6 @@ func (l *localLearner) take() {
 func (l *localLearner) run(ctx context.Context, started time.Time) (*Result, error) {
 	p, before := &l.progress, l.progress.Seconds
 	clock := func() { p.Seconds = before + time.Since(started).Seconds() }
-	if again, err := l.objective.Fill(l.model.Weights); err != nil {
-		return nil, err
-	} else if again || p.Sweeps == 0 {
-		l.steps.Begin()
-	}
 	if p.Sweeps == 0 {
 		if err := l.begin(); err != nil {
 			return nil, err
@@ -104,7 +100,7 @@ func (l *localLearner) run(ctx context.Context, started time.Time) (*Result, err
 	var nextCheckpoint time.Time
 	for {
 		clock()
-		if l.ended(ctx) {
+		if p.Status != "" || l.ended(ctx) {
 			if again, err := l.fill(); err != nil {
 				return nil, err
 			} else if again {
@@ -132,13 +128,14 @@ func (l *localLearner) run(ctx context.Context, started time.Time) (*Result, err
 			if sub, gap := l.suboptimality(), l.settings.Gap*(1+math.Abs(p.Objective)); sub > gap {
 				p.Reason += "; " + tooFar(sub, gap, p.GradientNorm, l.problem.L2, l.rounding)
 			}
-			return l.finish()
+			continue
 		}
 		p.Iterations++
 		if p.Point = unjudged; l.settings.Method == Truncated {
 			l.countPromise(l.steps.Promised)
 		}
-		event := l.event(step)
+		event := Event{Block: allBlocks, Step: step, Residual: math.NaN(), Suboptimality: l.suboptimality(),
+			OfErrors: l.ofErrors()}
 		if err := l.trainingRun.evaluate(&event); err != nil {
 			return nil, err
 		}
@@ -149,14 +146,12 @@ func (l *localLearner) run(ctx context.Context, started time.Time) (*Result, err
 	}
 }
 
-// event is that of an iteration with a step of some size.
-func (l *localLearner) event(step float64) Event {
-	return Event{Block: allBlocks, Step: step, Residual: math.NaN(), Suboptimality: l.suboptimality(),
-		OfErrors: l.ofErrors()}
-}
-
 // begin notes the objective at the weights of the start.
 func (l *localLearner) begin() error {
+	if _, err := l.objective.Fill(l.model.Weights); err != nil {
+		return err
+	}
+	l.steps.Begin()
 	l.take()
 	if err := l.beginAt(); err != nil {
 		return err
@@ -185,7 +180,7 @@ func (l *localLearner) ended(ctx context.Context) bool {
 	case l.proves(sub):
 		p.Status, p.Reason = stationary(l.convex()), l.proof(sub)
 	// Without a regulariser there may be no optimum.
-	case l.ofErrors() < l.settings.ErrorShare && l.problem.L2 > 0 && (l.convex() || l.objective.Fills()):
+	case l.ofErrors() < l.settings.ErrorShare && l.problem.L2 > 0 && (l.convex() || l.objective.Filled != nil):
 		p.Status, p.Reason = stationary(l.convex()), fmt.Sprintf("the last step promised to bring "+
 			"weights nearer by about %.2g of their standard errors, ≤ %v", l.ofErrors(), l.settings.ErrorShare)
 	case ctx.Err() != nil:
@@ -213,7 +208,7 @@ func (l *localLearner) ofErrors() float64 {
 
 // fill fills hidden labels in again where the weights have come to rest. It reports whether they moved on since.
 func (l *localLearner) fill() (again bool, err error) {
-	if p := &l.progress; p.Status == Converged || p.Status == StationaryPoint || p.Status == ObjectiveFlat {
+	if p := &l.progress; p.Status.Stationary() || p.Status == ObjectiveFlat {
 		if again, err = l.objective.Fill(l.model.Weights); again {
 			p.Status, p.Reason = "", ""
 			l.steps.Begin()
@@ -239,7 +234,7 @@ func (l *localLearner) finish() (*Result, error) {
 // they fill them in. Beliefs after a number of sweeps are no convex function of the weights.
 func (l *localLearner) convex() bool {
 	hidden := l.settings.Method.sums() && instances.AnyHidden(l.problem.Data)
-	return l.settings.Method != Truncated && !hidden && !l.objective.Fills()
+	return l.settings.Method != Truncated && !hidden && l.objective.Filled == nil
 }
 
 // stateBytes is the memory of the optimiser and of the gradients.
@@ -260,7 +255,7 @@ func (l *localLearner) checkpoint() error {
 }
 
 func (l *localLearner) arrays() []runstate.Array {
-	return []runstate.Array{{Name: "gradient", Values: l.steps.Gradient}}
+	return []runstate.Array{{Name: "gradient", Values: l.steps.Gradient}, {Name: "filled", Values: l.objective.Filled}}
 }
 
 // restore puts a saved state in the place of the fresh one.
@@ -277,7 +272,7 @@ func (l *localLearner) restore(state *State) error {
 	}
 	l.steps.Value, l.steps.Evaluations = l.progress.Objective, l.progress.Sweeps
 	l.progress.Status, l.progress.Reason = "", ""
-	if err := l.steps.Possible(); err != nil {
+	if err := cmp.Or(l.steps.Possible(), l.objective.Refill()); err != nil {
 		return runstate.Errorf("%v", err)
 	}
 	return nil

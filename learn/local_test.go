@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/ground"
@@ -41,15 +43,6 @@ func edgesObserved(in *crf.Instance, labels []int32) []bool {
 		observed[e] = labels[u[e]] >= 0 && labels[v[e]] >= 0
 	}
 	return observed
-}
-
-// logSumOf is log Σ exp, without care for overflow.
-func logSumOf(x []float64) float64 {
-	sum := 0.0
-	for _, v := range x {
-		sum += math.Exp(v)
-	}
-	return math.Log(sum)
 }
 
 // pseudoByScores is the pseudo-likelihood by its definition: for each labelled node
@@ -84,7 +77,7 @@ func pseudoByScores(network *mrf.Pairwise, in *crf.Instance, labels []int32, cla
 		if classWeights != nil {
 			omega = classWeights[in.NodeType(int32(s))][y]
 		}
-		value += omega * (logSumOf(scores) - scores[y])
+		value += omega * (floats.LogSumExp(scores) - scores[y])
 	}
 	return value
 }
@@ -102,7 +95,7 @@ func piecewiseByScores(network *mrf.Pairwise, in *crf.Instance, labels []int32, 
 	for s, y := range labels {
 		if y >= 0 {
 			table := network.Node[network.NodeAt[s]:network.NodeAt[s+1]]
-			value += weight(s) * (logSumOf(table) - table[y])
+			value += weight(s) * (floats.LogSumExp(table) - table[y])
 		}
 	}
 	u, v := in.Graph.Ends()
@@ -121,7 +114,7 @@ func piecewiseByScores(network *mrf.Pairwise, in *crf.Instance, labels []int32, 
 					alike = append(alike, x)
 				}
 			}
-			value += light*(logSumOf(table)-own) + (heavy-light)*(logSumOf(alike)-own)
+			value += light*(floats.LogSumExp(table)-own) + (heavy-light)*(floats.LogSumExp(alike)-own)
 		}
 	}
 	return value
@@ -134,6 +127,8 @@ func TestLocalObjectivesByDefinition(t *testing.T) {
 	hidden := mixedShape(t, must(graph.Grid(3, 3, graph.GridOptions{})))
 	hidden.samples, hidden.missing = 2, 0.2
 	all["masked"] = maskedProblem(t, hidden, 3)
+	byScores := map[Method]func(*mrf.Pairwise, *crf.Instance, []int32, [][]float64) float64{
+		Pseudo: pseudoByScores, Piecewise: piecewiseByScores}
 	for name, p := range all {
 		if len(p.Data) > 1 {
 			p.Data = append([]*crf.Instance{reweighted(p.Data[0], 2.5)}, p.Data[1:]...)
@@ -153,11 +148,7 @@ func TestLocalObjectivesByDefinition(t *testing.T) {
 					network := ground.Condition(m, in)
 					for _, labels := range in.Samples() {
 						total += in.Weight()
-						if method == Pseudo {
-							want += in.Weight() * pseudoByScores(network, in, labels, p.ClassWeights)
-						} else {
-							want += in.Weight() * piecewiseByScores(network, in, labels, p.ClassWeights)
-						}
+						want += in.Weight() * byScores[method](network, in, labels, p.ClassWeights)
 					}
 				}
 				want = want/total + p.L2/2*simd.Dot(w, w)
@@ -189,9 +180,13 @@ func TestMethodsAgreeWithoutEdges(t *testing.T) {
 	}
 }
 
-// TestLocalSameBits: the same bits for any number of threads, and for a run that was stopped and resumed anywhere.
+// TestLocalSameBits: the same bits for any number of threads, and for a run that was stopped and resumed anywhere, also
+// where hidden labels are filled in anew on the way.
 func TestLocalSameBits(t *testing.T) {
-	for name, p := range problems(t) {
+	all, missing := problems(t), untiedShape(must(graph.Grid(4, 4, graph.GridOptions{})), 3)
+	missing.missing = 0.3
+	all["untied missing"] = missing.build(t, 10)
+	for name, p := range all {
 		for _, method := range append(localMethods, Composite, Truncated) {
 			run := interruptible{p, func() Settings { return Settings{Method: method, RelativeTolerance: 1e-7} }}
 			want, rounds := run.steps(t)

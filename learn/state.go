@@ -103,9 +103,7 @@ func (l *learner) snapshot(s *savedParts) (*State, error) {
 // arrays lists the slices of the state that are the same in all processes, in a fixed order.
 func (l *learner) arrays() (all []runstate.Array) {
 	add := func(values []float64, name string, arguments ...any) {
-		if len(values) > 0 {
-			all = append(all, runstate.Array{Name: fmt.Sprintf(name, arguments...), Values: values})
-		}
+		all = append(all, runstate.Array{Name: fmt.Sprintf(name, arguments...), Values: values})
 	}
 	add(l.sums.total, "total")
 	add(l.sums.moments, "moments")

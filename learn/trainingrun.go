@@ -3,6 +3,7 @@ package learn
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/blockbp/blockbp/crf"
@@ -168,13 +169,13 @@ func (c *trainingRun) state(of []trait, random []byte, rule any, others []runsta
 	return &State{Iteration: recorded, saved: kept}, err
 }
 
-// allArrays begins the list of the slices of a state with the weights, also the best ones.
+// allArrays begins the list of the slices of a state with the weights, also the best ones, and leaves out empty ones.
 func (c *trainingRun) allArrays(others []runstate.Array) []runstate.Array {
 	a := []runstate.Array{{Name: "weights", Values: c.model.Weights}}
 	if c.best != nil {
 		a = append(a, runstate.Array{Name: "best", Values: c.best.Weights})
 	}
-	return append(a, others...)
+	return slices.DeleteFunc(append(a, others...), func(a runstate.Array) bool { return a.Len() == 0 })
 }
 
 // restoreProgress takes the progress of a saved state of the same run, and of its rule.

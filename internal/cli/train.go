@@ -109,7 +109,7 @@ func (f *trainFlags) registerModel(fl *pflag.FlagSet) {
 	fl.StringVar(&o.Counting, "counting", "auto", "counting numbers: auto (convex for an image folder, else trw), "+
 		countingChoices)
 	fl.Float64Var(&o.Prior, "prior", 0, "standard deviation of every weight's normal prior: l2 = 1/(N prior^2) for N "+
-		"samples (default 1; of an alignment narrower)")
+		"samples (default 1; narrower for alignments and many missing values)")
 	fl.Var(l2Value(o), "l2", "weight of (l2/2)|w|^2, instead of --prior")
 	fl.BoolVar(&f.standardise, "standardise", true, "features get mean 0 and deviation 1, but for constants and 0/1; "+
 		"saved weights are for features as they are (default true without --l2, else false)")

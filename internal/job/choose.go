@@ -510,15 +510,20 @@ func (t *trial) penalty() float64 {
 
 // apart is the mean difference of the scores of a and b, and its standard error.
 func apart(a, b *trial) (mean, err float64) {
-	n, squares := float64(len(a.losses)), 0.0
-	for i, x := range a.losses {
-		mean += (x - b.losses[i]) / n
+	mean, err = difference(a.losses, b.losses)
+	return mean + a.penalty() - b.penalty(), err
+}
+
+// difference is that of the means of a and b, and its standard error.
+func difference(a, b []float64) (mean, err float64) {
+	n, squares := float64(len(a)), 0.0
+	for i, x := range a {
+		mean += (x - b[i]) / n
 	}
-	for i, x := range a.losses {
-		d := x - b.losses[i] - mean
-		squares += d * d
+	for i, x := range a {
+		squares += (x - b[i] - mean) * (x - b[i] - mean)
 	}
-	return mean + a.penalty() - b.penalty(), math.Sqrt(squares / max(1, n-1) / n)
+	return mean, math.Sqrt(squares / max(1, n-1) / n)
 }
 
 // decide takes the first finalist, unless a later one is better by more than one standard error, or two of them

@@ -230,9 +230,8 @@ func (p *Prepared) evaluate(ctx context.Context, r *Result, watch Watch) (scores
 		w.Temperature = r.Model.Temperature()
 		w.Progress = watch.counter("final evaluation on " + e.Name)
 		scored, err := w.Score(ctx, e, false)
-		text := ""
 		if err == nil {
-			text, err = p.harm(ctx, r, e, scored)
+			scored.Note, err = p.harm(ctx, r, e, scored)
 		}
 		if ctx.Err() != nil {
 			return nil, true, nil
@@ -240,9 +239,8 @@ func (p *Prepared) evaluate(ctx context.Context, r *Result, watch Watch) (scores
 		if err != nil {
 			return nil, false, fmt.Errorf("evaluation %s: %w", e.Name, err)
 		}
-		scores = append(scores, scored)
-		if scored.Note = text; text != "" {
-			p.tell(watch, text)
+		if scores = append(scores, scored); scored.Note != "" {
+			p.tell(watch, scored.Note)
 		}
 	}
 	return scores, false, nil

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,9 +47,7 @@ func (r *run) fit(ctx context.Context) (*learn.Result, times, error) {
 		err = r.begin() // a run that had ended has nothing to record
 	}
 	if r.metrics != nil {
-		if closeErr := r.metrics.Close(); err == nil {
-			err = closeErr
-		}
+		err = cmp.Or(err, r.metrics.Close())
 	}
 	if err != nil {
 		return nil, took, err

@@ -68,13 +68,10 @@ func (c *selection) predict(ctx context.Context, k int, of Candidate, threads in
 	}
 	err = w.each(ctx, &f.Evaluation, false, func(i int, p prediction) error {
 		in := f.Instances[i]
-		for s, y := range in.Samples()[0] {
-			if y == crf.Unobserved {
-				continue
-			}
-			g := guess{slices.Clone(p.beliefs.Of(s)), y, p.beliefs.Labels[s], 1}
+		for _, s := range knownLabels(in) {
+			g := guess{slices.Clone(p.beliefs.Of(int(s))), in.Samples()[0][s], p.beliefs.Labels[s], 1}
 			if weights := c.p.Problem.ClassWeights; weights != nil {
-				g.weight = weights[in.NodeType(int32(s))][y]
+				g.weight = weights[in.NodeType(s)][g.label]
 			}
 			guesses = append(guesses, g)
 		}

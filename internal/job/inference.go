@@ -70,11 +70,9 @@ func (w *Inference) predictor() *infer.Predictor {
 // Check makes the counting numbers of every network, and looks whether the model forbids labels that are to be held,
 // so that what is wrong is known before anything is written. held may be nil.
 func (w *Inference) Check(ctx context.Context, instances []*crf.Instance, held [][]int32) error {
-	for i, in := range instances {
-		if held != nil {
-			if err := in.CheckHeld(&w.Model.Schema, held[i]); err != nil {
-				return fmt.Errorf("instance %d (%s): %w", i, in.Name, err)
-			}
+	for i, labels := range held {
+		if err := instances[i].CheckHeld(&w.Model.Schema, labels); err != nil {
+			return fmt.Errorf("instance %d (%s): %w", i, instances[i].Name, err)
 		}
 	}
 	if err := checkCounting(ctx, instances, w.Counting); err != nil {
@@ -208,14 +206,11 @@ func (w *Inference) each(ctx context.Context, e *Evaluation, assess bool, use fu
 
 // predict infers one instance.
 func (e *Evaluation) predict(ctx context.Context, a *infer.Predictor, i int, assess bool) (p prediction) {
-	var held []int32
-	if e.Held != nil {
-		held = e.Held[i]
-	}
+	in, held := e.Instances[i], at(e.Held, i)
 	if assess {
-		p.beliefs, p.likelihood, p.err = a.Assess(ctx, e.Instances[i], held, e.Instances[i].Samples(), e.counted(i))
+		p.beliefs, p.likelihood, p.err = a.Assess(ctx, in, held, in.Samples(), at(e.Count, i))
 	} else {
-		p.beliefs, p.err = a.Predict(ctx, e.Instances[i], held)
+		p.beliefs, p.err = a.Predict(ctx, in, held)
 	}
 	return p
 }
@@ -227,13 +222,6 @@ func (e *Evaluation) compared(i int, b *infer.Beliefs) (truth [][]int32, beliefs
 		return e.Instances[i].Samples(), b, func(s int) int { return s }
 	}
 	return e.Set.RowLabels[i : i+1], inRows(e.Set, i, b), func(s int) int { return NodeOfRow(e.Set, i, s) }
-}
-
-func (e *Evaluation) counted(i int) []bool {
-	if e.Count == nil {
-		return nil
-	}
-	return e.Count[i]
 }
 
 // Scored is one evaluation with what its report shows.
@@ -279,12 +267,12 @@ func (w Inference) score(ctx context.Context, e *Evaluation, likelihood bool, pi
 	err := w.each(ctx, e, likelihood, func(i int, p prediction) error {
 		samples, beliefs, node := e.compared(i, p.beliefs)
 		for _, truth := range samples {
-			s.Score.Add(beliefs, truth, e.counted(i))
+			s.Score.Add(beliefs, truth, at(e.Count, i))
 			if s.Entities != nil {
 				s.Entities.add(truth, beliefs.Labels)
 			}
 			if w.Costs != nil {
-				cost += w.Costs.sum(e.Instances[i], node, beliefs.Labels, truth, e.counted(i))
+				cost += w.Costs.sum(e.Instances[i], node, beliefs.Labels, truth, at(e.Count, i))
 			}
 		}
 		if likelihood {

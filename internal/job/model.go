@@ -199,11 +199,7 @@ func (m *Model) Errors() ([]float64, error) {
 
 // Couplings returns those that the model's run has written, largest first.
 func (m *Model) Couplings() ([]CouplingRow, error) {
-	path := m.beside(CouplingsFile)
-	if path == "" {
-		return nil, nil
-	}
-	return ReadCouplings(path)
+	return ReadCouplings(m.beside(CouplingsFile))
 }
 
 // exact reports whether the model predicts by exact inference, where that is cheap: it was trained by it.

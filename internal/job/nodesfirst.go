@@ -32,9 +32,9 @@ func (p *Prepared) knownShare() float64 {
 	if p.Initial != nil || o.NoEdges || o.Method.Local() && o.Method != learn.Exact {
 		return 1
 	}
-	labels, joined := p.labels(), func(in *crf.Instance) bool { return in.Graph.NumEdges() > 0 }
-	if all := labels.known + labels.hidden; all > 0 && slices.ContainsFunc(p.Problem.Data, joined) {
-		return float64(labels.known) / float64(all)
+	joined := func(in *crf.Instance) bool { return in.Graph.NumEdges() > 0 }
+	if slices.ContainsFunc(p.Problem.Data, joined) {
+		return p.labels().share()
 	}
 	return 1
 }
@@ -109,6 +109,9 @@ type census struct {
 	of            [][]int // [node type][copy of untied weights, and state]
 	known, hidden int
 }
+
+// share is that of known labels; 1 of none.
+func (c *census) share() float64 { return 1 - float64(c.hidden)/float64(max(1, c.known+c.hidden)) }
 
 // labelsOf counts the labels of data.
 func labelsOf(types []crf.NodeType, data []*crf.Instance) *census {

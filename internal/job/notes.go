@@ -49,16 +49,13 @@ func (p *Prepared) hints() (texts []string) {
 
 // labelledSplits returns the splits of graph tables that have labels, sorted.
 func labelledSplits(set *dataset.Set) []string {
-	seen := map[string]bool{}
+	seen, e := map[string]bool{}, Evaluation{Set: set, Instances: set.Instances}
 	for i, splits := range set.Splits {
-		for _, labels := range set.Instances[i].Samples() {
-			for s, y := range labels {
-				if y != crf.Unobserved && splits[s] != "" {
-					seen[splits[s]] = true
-				}
-			}
+		for s := range e.labels(i) {
+			seen[splits[s]] = true
 		}
 	}
+	delete(seen, "")
 	return slices.Sorted(maps.Keys(seen))
 }
 

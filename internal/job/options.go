@@ -418,10 +418,8 @@ func earlyStop(spec string, sets []*Evaluation) (*learn.EarlyStop, error) {
 // resolved puts what the run will use in the place of options that were left to the
 // program, so that config.json tells all of it and the run can be resumed.
 func (p *Prepared) resolved(asked map[string]Option) map[string]Option {
-	options := maps.Clone(asked)
-	if options == nil {
-		options = map[string]Option{}
-	}
+	options := map[string]Option{}
+	maps.Copy(options, asked)
 	if p.grid != nil {
 		return open(options)
 	}
@@ -510,21 +508,15 @@ const sourceAuto = "auto: "
 
 // choiceOf returns the reason for a method, "" where it was asked for.
 func (o Option) choiceOf() string {
-	reason, found := strings.CutPrefix(o.Source, sourceAuto)
-	if !found {
-		return ""
+	if reason, found := strings.CutPrefix(o.Source, sourceAuto); found {
+		return reason
 	}
-	return reason
+	return ""
 }
 
 // sourceCaller is the source of options that Prepare was given without one.
 const sourceCaller = "caller"
 
 func put(options map[string]Option, name string, value any) {
-	o := options[name]
-	if o.Source == "" {
-		o.Source = sourceCaller
-	}
-	o.Value = value
-	options[name] = o
+	options[name] = Option{value, cmp.Or(options[name].Source, sourceCaller)}
 }

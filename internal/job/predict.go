@@ -196,15 +196,15 @@ func coloursOfNames(set *dataset.Set, palette []color.RGBA) []color.RGBA {
 
 // NodeOfRow returns the node of a row of an instance's table, the same where there is none.
 func NodeOfRow(set *dataset.Set, instance, row int) int {
-	if instance < len(set.Rows) && set.Rows[instance] != nil {
-		return int(set.Rows[instance][row])
+	if nodes := at(set.Rows, instance); nodes != nil {
+		return int(nodes[row])
 	}
 	return row
 }
 
 // inRows returns what is found of an instance in the order of the rows that it was read from.
 func inRows(set *dataset.Set, i int, b *infer.Beliefs) *infer.Beliefs {
-	if i >= len(set.Rows) || set.Rows[i] == nil {
+	if at(set.Rows, i) == nil {
 		return b
 	}
 	rows := &infer.Beliefs{Labels: make([]int32, len(set.Rows[i])), Node: make([]float64, 0, len(b.Node)),
@@ -261,6 +261,14 @@ func HeldLabels(set *dataset.Set, instances []*crf.Instance) (*dataset.Set, []*c
 		}
 	}
 	return &own, each, held, nil
+}
+
+// at is element i, or nothing where there are not as many.
+func at[T any](list []T, i int) (x T) {
+	if i < len(list) {
+		x = list[i]
+	}
+	return x
 }
 
 // appendOf appends the element i of some, if they have one.
@@ -327,11 +335,7 @@ func (w Inference) PredictTable(ctx context.Context, file fileio.Target, set *da
 		}
 		t := newPredictionTable(out, file.Path, set, len(instances) > 1)
 		p, err = w.predict(ctx, file.Path, set, instances, held, func(i int, b, _ *infer.Beliefs) (string, error) {
-			var names []string
-			if i < len(set.Names) {
-				names = set.Names[i]
-			}
-			return file.Path, t.write(instances[i], names, b, func(row int) int { return NodeOfRow(set, i, row) })
+			return file.Path, t.write(instances[i], at(set.Names, i), b, func(row int) int { return NodeOfRow(set, i, row) })
 		})
 		if err != nil {
 			return err
@@ -427,9 +431,7 @@ func (w Inference) PredictArrays(ctx context.Context, run *runfolder.Run, set *d
 	rows, states := 0, 0
 	for i, in := range instances {
 		states = max(states, int(slices.Max(in.Cards())))
-		if rows += in.Graph.NumNodes(); i < len(set.Rows) && set.Rows[i] != nil {
-			rows += len(set.Rows[i]) - in.Graph.NumNodes()
-		}
+		rows += cmp.Or(len(at(set.Rows, i)), in.Graph.NumNodes())
 	}
 	labels := make([]int32, 0, rows)
 	var p *Prediction

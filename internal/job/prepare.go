@@ -130,9 +130,7 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 			p.Problem.L2 = p.Options.l2(sampleCount(p.Problem.Data))
 			return p.makeEdges()
 		},
-		p.suits,
-		func() error { return p.standardise(ctx) },
-		p.deal,
+		p.suits, p.deal,
 		func() error {
 			r, size := t.Reference, p.Problem.Model.Layout.Size
 			if r != nil && len(r.Model.Weights) != size {
@@ -141,6 +139,7 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 			return nil
 		},
 		func() error { return p.physics(ctx) },
+		func() error { return p.standardise(ctx) },
 		func() error { // pseudo-likelihood has no use for numbers, which all pairs of many sites take long to make
 			if p.Options.Method == learn.Pseudo {
 				return nil
@@ -208,6 +207,11 @@ func (p *Prepared) standardise(ctx context.Context) (err error) {
 			p.Problem.Statistics[i] *= own[i]
 		}
 		p.scale = standardise.Own(&p.Problem.Model.Schema, own)
+	} else if o, known := &p.Options, p.labels().share(); o.Physics != "" && o.Method == learn.Pseudo && o.Prior > 0 &&
+		known < mostKnown {
+		if p.scale, err = p.narrowPrior(ctx, known); err != nil {
+			return err
+		}
 	} else if p.Options.Standardise {
 		each, err := standardise.Measure(ctx, &p.Problem.Model.Schema, p.Problem.Data, p.Options.Threads)
 		if err == nil {

@@ -41,10 +41,8 @@ func onScale(each *standardise.Map, scale string) (*standardise.Map, error) {
 func onto(ctx context.Context, scale *standardise.Map, raw []*crf.Instance, space *spill.Space) (
 	scaled []*crf.Instance, err error) {
 	scaled = slices.Clone(raw)
-	for i, in := range raw {
-		if scale == nil {
-			break
-		}
+	for i := 0; i < len(raw) && scale != nil; i++ {
+		in := raw[i]
 		if err = parallel.Ended(ctx); err == nil && space != nil {
 			err = space.Reserve(scale.Room(in))
 		}

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"runtime"
@@ -37,7 +38,7 @@ type Course struct {
 func (p *Prepared) course(f *learn.Result) Course {
 	return Course{f.Status, f.Reason, runfolder.Float(f.Objective), runfolder.Float(f.GradientNorm),
 		runfolder.Float(f.Suboptimality), f.Iterations, f.Passes, f.Convex, p.Problem.L2,
-		p.scale != nil && p.Set.Means == nil, p.rule.String()}
+		p.scale != nil && p.Options.Physics == "", p.rule.String()}
 }
 
 // Summary holds the values of result.json. NaN becomes null.
@@ -105,15 +106,13 @@ func (r *run) summarise(result *Result, took times) *Summary {
 		Gap:        runfolder.Float(numeric.Gap(f.Gap, f.Objective)),
 		StateBytes: f.StateBytes, PeakBytes: peakBytes(),
 		ThetaNorm: runfolder.Float(numeric.Norm(f.Model.Weights)), ThetaSHA256: HashWeights(f.Model.Weights),
-		Model: result.Model.Path, Notes: append(option.Notes{}, r.p.Notes...), Prior: unknown,
+		Model: result.Model.Path, Notes: append(option.Notes{}, r.p.Notes...),
+		Prior:  runfolder.Float(cmp.Or(r.p.Options.Prior, math.NaN())),
 		Choice: r.p.choice, Selection: r.p.Selection,
 		WeightsWithin: runfolder.Float(math.Sqrt(2 * f.Suboptimality / r.p.Problem.L2)),
 	}
 	if counts := r.p.Set.MeansWeights; counts != nil { // θ is at most so much further away: see standardise
 		s.WeightsWithin *= runfolder.Float(math.Sqrt(slices.Max(counts)))
-	}
-	if prior := r.p.Options.Prior; prior != 0 {
-		s.Prior = runfolder.Float(prior)
 	}
 	if result.Couplings != nil {
 		s.Couplings = r.p.agreement(result.Couplings)

@@ -64,8 +64,6 @@ const (
 	conditionsMet, mostSteps = 0.005, 2000
 	// firstCurvature is that before any is known: half of what it is along the field of a node of two states.
 	firstCurvature = 0.25
-	// fitEnough is the decrease of N L, in nats, below which a fit without a penalty has ended.
-	fitEnough = 0.02
 )
 
 // Bytes is about what Choose takes.
@@ -199,9 +197,10 @@ func statesSeen(data []*crf.Instance) (count []float64, known float64) {
 	for s := range count {
 		seen := map[int32]float64{}
 		for _, in := range data {
-			for _, labels := range in.Samples() {
-				seen[labels[s]]++
-				all++
+			for i, labels := range in.Samples() {
+				weight := in.Weight() * in.SampleWeight(i)
+				seen[labels[s]] += weight
+				all += weight
 			}
 		}
 		known -= seen[crf.Unobserved]
@@ -280,24 +279,10 @@ func (b *Bonds) criterion(ctx context.Context, edges []int32, weights []float64)
 	for _, e := range edges {
 		free += b.groups[e].free
 	}
-	value, err := b.fit(ctx, weights)
+	value, err := b.objective.Minimise(ctx, weights)
 	fit := value - b.L2/2*simd.Dot(weights, weights)
 	samples, others := math.Log(max(1, b.Total)), math.Log(float64(b.Data[0].Graph.NumNodes()-1))
 	return &fitted{edges, weights, 2*b.Total*b.known*fit + 2*free*(samples+2*b.Gamma*others)}, err
-}
-
-// fit moves weights to where L is smallest, and returns that.
-func (b *Bonds) fit(ctx context.Context, weights []float64) (float64, error) {
-	m := lbfgs.NewMinimiser(b.objective, weights)
-	m.Begin()
-	for gain := math.Inf(1); gain > fitEnough; {
-		before := m.Value
-		if _, err := m.Step(ctx); err != nil {
-			return 0, err
-		}
-		gain = b.Total * (before - m.Value)
-	}
-	return m.Value, nil
 }
 
 // fill fills hidden labels in as the minimum with all edges has them, as learning does: conditionals that leave a
@@ -309,7 +294,7 @@ func (b *Bonds) fill(ctx context.Context) error {
 		if err != nil || !again {
 			return err
 		}
-		if _, err := b.fit(ctx, weights); err != nil {
+		if _, err := b.objective.Minimise(ctx, weights); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -65,8 +66,8 @@ func NewCovariance(ctx context.Context, o *Objective, threads int, allowed int64
 	if err != nil {
 		return nil, err
 	}
-	if allowed >= 0 {
-		if err := memory.Check(fmt.Sprintf("a covariance of %d parameters", x.Parameters), x.bytes(), allowed); err != nil {
+	if n := float64(x.Parameters); allowed >= 0 { // three matrices of doubles
+		if err := memory.Check(fmt.Sprintf("a covariance of %v parameters", n), 3*8*n*n, allowed); err != nil {
 			return nil, err
 		}
 	}
@@ -107,12 +108,6 @@ func prepareCovariance(layout *crf.Layout, data []*crf.Instance) (*Covariance, e
 		return nil, fmt.Errorf("there is one sample alone, and how samples differ is not known")
 	}
 	return x, nil
-}
-
-// bytes is what find takes.
-func (x *Covariance) bytes() float64 {
-	const double = 8
-	return 3 * double * float64(x.Parameters) * float64(x.Parameters)
 }
 
 // find finds it.
@@ -293,12 +288,10 @@ func (e *estimate) endSample(weight float64) {
 
 // flush adds the products of the gradients at hand.
 func (e *estimate) flush() {
-	if e.rows == 0 || e.o.Kind == Exact {
-		e.rows = 0
-		return
+	if e.rows > 0 && e.o.Kind == Pseudo {
+		a := blas64.General{Rows: e.rows, Cols: e.n, Stride: e.n, Data: e.batch}
+		blas64.Gemm(blas.Trans, blas.NoTrans, 1, a, a, 1, blas64.General{Rows: e.n, Cols: e.n, Stride: e.n, Data: e.outer})
 	}
-	a := blas64.General{Rows: e.rows, Cols: e.n, Stride: e.n, Data: e.batch}
-	blas64.Gemm(blas.Trans, blas.NoTrans, 1, a, a, 1, blas64.General{Rows: e.n, Cols: e.n, Stride: e.n, Data: e.outer})
 	e.rows = 0
 }
 
@@ -338,10 +331,7 @@ func (e *estimate) differences(ctx context.Context) error {
 	up, down := e.last, e.next
 	for f := range e.n {
 		e.tell(Exact, f, e.n)
-		if err := at(up, f, slopeStep); err != nil {
-			return err
-		}
-		if err := at(down, f, -slopeStep); err != nil {
+		if err := cmp.Or(at(up, f, slopeStep), at(down, f, -slopeStep)); err != nil {
 			return err
 		}
 		for g := range e.n {

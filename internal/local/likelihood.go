@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/ground"
@@ -96,11 +98,7 @@ func (l *likelihood) complete(gradient []float64, m *crf.Model, in *crf.Instance
 	pot, scores := &l.space.Potentials, l.beliefs[:0]
 	ground.EachCompletion(in, labels, func(full []int32) { scores = append(scores, pot.LogScore(in, full)) })
 	l.beliefs = scores
-	largest := slices.Max(scores)
-	for _, x := range scores {
-		logZ += math.Exp(x - largest)
-	}
-	if logZ = largest + math.Log(logZ); gradient != nil {
+	if logZ = floats.LogSumExp(scores); gradient != nil {
 		next := 0
 		ground.EachCompletion(in, labels, func(full []int32) {
 			l.adjoint.AddChange(gradient, m, in, ground.Whole(in), nil, full, weight*math.Exp(scores[next]-logZ))

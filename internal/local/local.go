@@ -17,6 +17,7 @@ import (
 	"github.com/blockbp/blockbp/internal/exact"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/instances"
+	"github.com/blockbp/blockbp/internal/lbfgs"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/partition"
@@ -39,6 +40,7 @@ type Objective struct {
 	Counting     counting.Func // of Truncated, ...
 	Sweeps       int           // ... and how many it makes
 	Skipped      []bool        // [edges] that Pseudo has no terms of, whose tables are zero; nil: none
+	Filled       []float64     // weights by which hidden labels were filled in, and how often; nil: they are not
 
 	model   crf.Model                     // with the weights at hand
 	nets    map[*crf.Instance]*bp.Net     // of Truncated, and of likelihoods where nodes are in order
@@ -53,10 +55,8 @@ type Objective struct {
 	parts   []part
 	sums    []float64 // of rows and columns of a table
 
-	given    []*crf.Instance // those that have hidden labels, where Data has these filled in
-	filled   []float64       // weights by which they were
-	fillings int
-	labels   []float64 // of likelihoods, M w̄ of the complete samples, or what Statistics put in place of those of all
+	given  []*crf.Instance // those that have hidden labels, where Data has these filled in
+	labels []float64       // of likelihoods, M w̄ of the complete samples, or what Statistics put in place of those of all
 }
 
 // Kind says what the terms are, by the name of the method.
@@ -86,7 +86,9 @@ func (o *Objective) Together() int { return min(16, len(o.Data)) }
 
 // Allocate takes the memory of evaluations, after Plan. Close ends the goroutines that it begins.
 func (o *Objective) Allocate(threads int) {
-	o.model = *o.Model
+	if o.model = *o.Model; o.Fills() {
+		o.Filled = make([]float64, o.Model.Layout.Size+1)
+	}
 	o.whole, o.terms = map[*graph.Graph]*partition.Partition{}, map[*crf.Instance][]ground.Term{}
 	for _, in := range o.Data {
 		if o.whole[in.Graph] == nil {
@@ -149,70 +151,52 @@ func (o *Objective) addLabels() {
 // Fills reports whether hidden labels are filled in: those of samples in which every node and edge has weights of its
 // own. A conditional that leaves a neighbour out is none of the model, and couplings would be learned wrong.
 func (o *Objective) Fills() bool {
-	untied := func(s crf.Span) bool { return !s.Untied }
-	return o.given != nil || o.Kind == Pseudo && o.ClassWeights == nil &&
-		!slices.ContainsFunc(o.Model.Layout.Node, untied) &&
-		!slices.ContainsFunc(o.Model.Layout.Edge, untied) && slices.ContainsFunc(o.Data,
-		func(in *crf.Instance) bool {
-			return len(in.Samples()) > 1 && slices.ContainsFunc(in.Samples(), func(labels []int32) bool {
-				return slices.Contains(labels, crf.Unobserved)
-			})
+	spans := slices.Concat(o.Model.Layout.Node, o.Model.Layout.Edge)
+	return o.Kind == Pseudo && o.ClassWeights == nil &&
+		!slices.ContainsFunc(spans, func(s crf.Span) bool { return !s.Untied }) &&
+		slices.ContainsFunc(o.Data, func(in *crf.Instance) bool {
+			return len(in.Samples()) > 1 && instances.AnyHidden([]*crf.Instance{in})
 		})
 }
 
-const (
-	// filledChange is the change of weights, as a share of their standard errors, below which hidden labels are not
-	// filled in again. To its square comes that by which draws move weights: below it EM would follow its own chance.
-	filledChange = 0.01
-	mostFillings = 30
-)
+const mostFillings = 30 // of hidden labels
 
 // Fill fills hidden labels in as weights have them: the E-step of EM (Dempster et al. 1977) for the estimating equation
 // of the pseudo-likelihood. Weights of 0 know nothing to fill in: from there conditionals that leave hidden labels out
-// are learned first, which is convex. It reports whether there is anything to learn from that.
+// are learned first, which is convex. It reports whether there is anything to learn from that. Of a share m of missing
+// values draws move weights by √(m/8) of their standard errors: EM ends where they move by m/√8, which is less.
 func (o *Objective) Fill(weights []float64) (again bool, err error) {
-	if !o.Fills() || o.fillings == mostFillings {
+	if o.Filled == nil || o.Filled[len(weights)] == mostFillings {
 		return false, nil
 	}
-	if o.fillings++; o.fillings == 1 && simd.Dot(weights, weights) == 0 {
-		return true, nil
-	}
-	if o.filled != nil {
+	if o.given != nil {
 		ctx, slope := context.Background(), make([]float64, len(weights))
-		gain := o.Evaluate(ctx, slope, o.filled) - o.Evaluate(ctx, slope, weights)
-		if 2*o.Total*gain <= (filledChange*filledChange+o.drawn()/ground.MostDraws)*float64(len(weights)) {
+		gain := o.Evaluate(ctx, slope, o.Filled[:len(weights)]) - o.Evaluate(ctx, slope, weights)
+		_, known := statesSeen(o.given)
+		if 2*o.Total*gain <= (1-known)*(1-known)/ground.MostDraws*float64(len(weights)) {
 			return false, nil
 		}
+	}
+	copy(o.Filled, weights)
+	o.Filled[len(weights)]++
+	return true, o.Refill()
+}
+
+// Refill fills in as Filled says: a run that resumes has learned from just these labels.
+func (o *Objective) Refill() (err error) {
+	if simd.Dot(o.Filled, o.Filled) <= 1 { // weights of 0, once or never
+		return nil
 	}
 	if o.given == nil {
 		o.given = o.Data
 	}
-	o.filled, o.model.Weights = append(o.filled[:0], weights...), weights
-	o.Data = slices.Clone(o.given)
+	o.model.Weights, o.Data = o.Filled[:o.Model.Layout.Size], slices.Clone(o.given)
 	for i, in := range o.given {
 		if o.Data[i], err = (&ground.PseudoLikelihood{}).Complete(&o.model, in, o.Whole(in)); err != nil {
-			return false, err
+			return err
 		}
 	}
-	return true, nil
-}
-
-// drawn is the share of values for which draws stand.
-func (o *Objective) drawn() float64 {
-	values, hidden := 0, 0
-	for _, in := range o.given {
-		for _, labels := range in.Samples() {
-			values += len(labels)
-			if ground.Completions(in, labels) > ground.MostDraws {
-				for _, y := range labels {
-					if y == crf.Unobserved {
-						hidden++
-					}
-				}
-			}
-		}
-	}
-	return float64(hidden) / float64(max(1, values))
+	return nil
 }
 
 // Close ends the goroutines.
@@ -285,6 +269,23 @@ func (o *Objective) Evaluate(ctx context.Context, gradient, weights []float64) (
 	}
 	o.Model.Layout.Symmetrise(gradient)
 	return value
+}
+
+// fitEnough is the decrease of N L, in nats, below which Minimise has ended.
+const fitEnough = 0.02
+
+// Minimise moves weights to where L is smallest, and returns that.
+func (o *Objective) Minimise(ctx context.Context, weights []float64) (float64, error) {
+	m := lbfgs.NewMinimiser(o, weights)
+	m.Begin()
+	for gain := math.Inf(1); gain > fitEnough; {
+		before := m.Value
+		if _, err := m.Step(ctx); err != nil {
+			return 0, err
+		}
+		gain = o.Total * (before - m.Value)
+	}
+	return m.Value, nil
 }
 
 // Solve writes P⁻¹ g to dst, which may be g: what L-BFGS is to know before it has seen any curvature. Where edges have
@@ -404,11 +405,8 @@ func (o *Objective) Plan(most float64) (err error) {
 }
 
 // Numbers are the counting numbers of Truncated, of each instance.
-func (o *Objective) Numbers() (all []*counting.Numbers) {
-	for _, in := range o.Data {
-		all = append(all, o.nets[in].Counting)
-	}
-	return all
+func (o *Objective) Numbers() []*counting.Numbers {
+	return numeric.Map(o.Data, func(in *crf.Instance) *counting.Numbers { return o.nets[in].Counting })
 }
 
 // plan finds an order of elimination for instance i, and of Composite the fewest blocks, a power of two, that have one.
