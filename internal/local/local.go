@@ -404,11 +404,8 @@ func (o *Objective) Plan(most float64) (err error) {
 }
 
 // Numbers are the counting numbers of Truncated, of each instance.
-func (o *Objective) Numbers() (all []*counting.Numbers) {
-	for _, in := range o.Data {
-		all = append(all, o.nets[in].Counting)
-	}
-	return all
+func (o *Objective) Numbers() []*counting.Numbers {
+	return numeric.Map(o.Data, func(in *crf.Instance) *counting.Numbers { return o.nets[in].Counting })
 }
 
 // plan finds an order of elimination for instance i, and of Composite the fewest blocks, a power of two, that have one.
