@@ -86,7 +86,7 @@ var mayImport = map[string][]string{
 		"internal/runfolder", "internal/report",
 	},
 	"internal/standardise": {"internal/fileio", "internal/instances", "crf", "internal/parallel", "internal/spill",
-		"internal/upsample"},
+		"internal/numeric", "internal/upsample"},
 
 	"internal/fileio": {},
 	"internal/option": {"internal/printable"},

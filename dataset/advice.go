@@ -60,6 +60,48 @@ func (l *loader) advise() {
 	}
 }
 
+// compareScales keeps the largest magnitude of every feature of nodes, where none is sparse, for the model. Of data for
+// a model it tells where one is far larger, or where most are far smaller, as in other units.
+func (l *loader) compareScales() {
+	const looked, few, far = 1 << 12, 20, 20 // about so many nodes of an instance; nodes that may all be small; a factor
+	r, types := &l.set.Recipe, l.set.Schema.NodeTypes
+	for a, t := range types {
+		nodes, row, seen := 0, make([]float64, t.Features), make([]float64, t.Features)
+		for _, in := range l.set.Instances {
+			f := in.NodeFeatures(a)
+			read := f.Reader()
+			for s := 0; s < f.Rows() && f.Data().Start == nil && t.Copies == 0; s += 1 + f.Rows()/looked {
+				read(row, s)
+				for j, x := range row {
+					seen[j] = max(seen[j], math.Abs(x))
+				}
+				nodes++
+			}
+		}
+		if l.o.Recipe == nil && nodes > 0 {
+			r.Scales = append(r.Scales, seen)
+		}
+		if len(r.Scales) != len(types) || len(r.Scales[a]) != t.Features {
+			continue
+		}
+		odd, small, others := -1, -1, 0
+		for j, was := range r.Scales[a] {
+			if is := seen[j]; was > 0 && is > far*was {
+				odd = j
+			} else if is > 0 && far*is < was && nodes > few {
+				small, others = j, others-1
+			} else if is > 0 { // as a bias is
+				others++
+			}
+		}
+		if odd >= 0 || small >= 0 && others <= 0 {
+			odd = max(odd, small)
+			l.warn("feature %q of nodes is %.6g at most, and %.6g in what the model learned from: has it the same unit?",
+				slices.Concat(t.FeatureNames, crf.NumberedStates(odd+1))[odd], seen[odd], r.Scales[a][odd])
+		}
+	}
+}
+
 // manyPixels take a minute or so to learn from.
 const manyPixels = 200_000
 
@@ -119,8 +161,7 @@ func evident(there, back, pairs int) bool {
 }
 
 // noteDirection warns where labels of the ends of symmetric edges are much more often one way round than the other.
-// Pixels are joined in an order that no file has, and weights of each node's own tell what is of its state and not of
-// the direction.
+// Pixels are joined in an order that no file has, and weights of each node tell what is of its state.
 func (l *loader) noteDirection() {
 	s := &l.set.Schema
 	if l.set.Recipe.Kind == kindImages || l.set.Recipe.Untied || l.tied || l.o.Tied || l.manifest.Directed != nil {

@@ -8,11 +8,11 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/internal/formats"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 )
 
-// Alignments of sequences: FASTA, with A2M and A3M, whose lower-case letters and points are insertions, and rows of
-// letters alone.
+// Alignments of sequences: FASTA, with A2M and A3M, whose lower-case letters and points are insertions, and bare rows.
 
 // Values of Options.SampleWeights, beside columns.
 const (
@@ -29,9 +29,8 @@ func (p *sampleReader) readAlignment(data []byte) {
 		if x := strings.IndexFunc(row, func(c rune) bool { return c != '-' && (c < 'A' || c > 'Z') }); x >= 0 {
 			p.Add(lines[i], "", "want letters of sequences, - for gaps", "there is a %.1q in the sequence", row[x:])
 		} else if len(row) != len(rows[0]) {
-			p.Add(lines[i], "", "lower-case letters and points are insertions, which do not count: align the sequences again, "+
-				"or write letters that are only masked as capitals, by tr a-z A-Z", "the sequence has %d sites, the first has %d",
-				len(row), len(rows[0]))
+			p.Add(lines[i], "", formats.Look("").Advise("sequences of other lengths"), "the sequence has %d sites, the first "+
+				"has %d", len(row), len(rows[0]))
 		}
 	}
 	if len(p.List) == 0 && (len(rows) < 2 || len(rows[0]) < 2) {
@@ -94,7 +93,7 @@ func (p *sampleReader) weighSequences(rows []string) {
 	})
 	if done {
 		p.warn("sequences weigh 1 over the number of those that are the same at %g %% of the sites or more: %d weigh as "+
-			"much as %.1f; {sample-weights!--sample-weights} sets that", 100*identity, len(rows), sum(p.weights))
+			"much as %.1f; {sample-weights!--sample-weights} sets that", 100*identity, len(rows), numeric.Sum(p.weights))
 	}
 }
 

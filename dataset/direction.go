@@ -10,8 +10,7 @@ import (
 // Direction of edges. Where both ends of an edge are of one node type and nothing says that the first and the second
 // end differ, the order in which data name them tells nothing, and a model must not learn from it.
 
-// chain counts the edges of a network, and those that lead from a row to the next. row is that of each node; nil: they
-// are as the rows.
+// chain counts the edges of a network, and those that lead from a row to the next. row is that of each node, or nil.
 func (l *loader) chain(u, v, row []int32) {
 	for e := range u {
 		from, to := u[e], v[e]

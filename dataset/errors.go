@@ -7,8 +7,7 @@ import (
 	"github.com/blockbp/blockbp/internal/option"
 )
 
-// Error is something wrong with the data, or with an option for these data: not with the disk (those errors are
-// *fs.PathError).
+// Error is something wrong with the data, or with an option for them: not with the disk (that is an *fs.PathError).
 type Error struct {
 	Option  string // name of the field of Options that is at fault; "" for the data
 	File    string // path

@@ -67,8 +67,7 @@ func sourceOf(path string, data []byte) Source {
 	return Source{Path: path, SHA256: fmt.Sprintf("%x", sha256.Sum256(data)), Bytes: int64(len(data))}
 }
 
-// filesIn lists the files of a folder whose names match, in natural order. Names beginning with a dot are temporary or
-// hidden files.
+// filesIn lists the files of a folder whose names match, in natural order. Names with a dot first are hidden files.
 func filesIn(folder string, match func(name string) bool) (files []string, err error) {
 	entries, err := os.ReadDir(folder)
 	for _, e := range entries {

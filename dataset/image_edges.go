@@ -32,8 +32,7 @@ type contrast struct {
 	Values []float64 `json:"values"` // [bins] the x that stands for all of a bin
 }
 
-// colourBins bound what is lost: in one of n bins, each of three contrasts differs from that of the bin by at most
-// 1.5/n.
+// colourBins bound what is lost: in one of n bins, each of three contrasts is off by at most 1.5/n.
 const colourBins = 32
 
 // scaleFactors are the scales over the usual one, 1 / (2 mean x). Most neighbouring pixels differ by much less
@@ -165,8 +164,7 @@ func (d *imageData) difference(e int32) float64 {
 	return squared(d.colours[u:][:3], d.colours[v:][:3])
 }
 
-// squared returns the square of the distance of two points. The conversion keeps sums the same on machines that fuse
-// multiply and add.
+// squared returns the square of the distance of two points. The conversion keeps machines from fusing additions.
 func squared[T float32 | float64](a, b []T) (sum float64) {
 	for i, x := range a {
 		y := float64(x) - float64(b[i])

@@ -151,11 +151,11 @@ func TestTransparentPictures(t *testing.T) {
 		set := mustOpen(t, writeFiles(t, files), Options{})
 		f := set.Instances[0].NodeFeatures(0)
 		oracle.Equal(t, fmt.Sprint(row(f, 0), row(f, 1)), "[200 100 50 1] [10 20 30 1]", "colours of %T", p)
-		oracle.Contains(t, fmt.Sprint(set.Warnings), "the fourth band of pictures, as of ")
+		oracle.Contains(t, fmt.Sprint(set.Warnings), "the alpha band of pictures, as of ")
 	}
 	files, _ := colourful(t, 1, [2]int{3, 3}) // through which nothing shows
 	delete(files, "features/p0.npy")
-	oracle.Equal(t, strings.Contains(fmt.Sprint(mustOpen(t, writeFiles(t, files), Options{}).Warnings), "fourth"), false,
+	oracle.Equal(t, strings.Contains(fmt.Sprint(mustOpen(t, writeFiles(t, files), Options{}).Warnings), "alpha"), false,
 		"notes of an opaque picture")
 }
 

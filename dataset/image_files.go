@@ -17,8 +17,7 @@ import (
 	"github.com/blockbp/blockbp/internal/upsample"
 )
 
-// superpixelsFolder has the maps of models that learned from some, and featuresFolder features, unless options name
-// others.
+// superpixelsFolder has the maps of models that learned from some, and featuresFolder features, by default.
 const superpixelsFolder, featuresFolder = "superpixels", "features"
 
 // Folders of labels are called as usual, or by PASCAL VOC or CamVid.
@@ -93,8 +92,7 @@ func (l *imageLoader) findFolders(folder string) (f imageFolders) {
 	return f
 }
 
-// folderOf returns the folder asked for, as formats.ListPath finds it, or else the first in the data folder of those
-// that are usual.
+// folderOf returns the folder asked for, as formats.ListPath finds it, or else the first usual one in the data folder.
 func folderOf(folder, asked string, usual ...string) string {
 	if asked != "" {
 		return formats.ListPath(folder, asked)
@@ -128,9 +126,8 @@ func (l *imageLoader) chosen(folder string) (pictures []string) {
 	}
 	slices.SortFunc(entries, func(a, b listEntry) int { return numeric.NaturalOrder(a.text, b.text) })
 	if len(all) == 0 {
-		p.Add(0, "", `save them as png, in Python PIL.Image.open("a.bmp").save("a.png"), in this folder and not in one below`+
-			"; arrays are features, and go to features/ID.npy, beside a picture of three of their bands", "there are no "+
-			"pictures (%s)", strings.Join(formats.PictureSuffixes, ", "))
+		p.Add(0, "", formats.Look("").Advise("no pictures"), "there are no pictures (%s)",
+			strings.Join(formats.PictureSuffixes, ", "))
 	} else if l.o.List != "" {
 		p.File = formats.ListPath(folder, l.o.List)
 		data := l.source(p.File, "a list with one name per line", smallText)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/upsample"
 )
@@ -22,8 +23,11 @@ type imageLoader struct {
 }
 
 // loadImages reads an image folder.
-func loadImages(ctx context.Context, folder string, o *Options) (*Set, []error) {
-	l := &imageLoader{loader: newLoader(ctx, o)}
+func loadImages(ctx context.Context, paths []string, o *Options) (*Set, []error) {
+	l, folder := &imageLoader{loader: newLoader(ctx, o)}, paths[0]
+	if len(paths) > 1 {
+		return nil, []error{option.Wrong("paths", "%d image folders are given, want one", len(paths))}
+	}
 	l.manifestPath = filepath.Join(folder, ManifestName)
 	if l.readManifest(folder, true); len(l.problems) > 0 {
 		return nil, l.problems
@@ -78,9 +82,9 @@ func (l *imageLoader) checkDepths() {
 			l.warn("there is no folder %s: the features of pixels are their colours",
 				filepath.Join(filepath.Dir(l.manifestPath), featuresFolder))
 			if i := slices.IndexFunc(l.images, func(d *imageData) bool { return d.image.clear }); i >= 0 {
-				l.warn("the fourth band of pictures, as of %s, which says how much shows through, is left out: where it tells "+
-					"something of the labels, make features of all four, in Python numpy.save(\"features/ID.npy\", "+
-					"PIL.Image.open(FILE))", l.images[i].image.Path)
+				path := l.images[i].image.Path
+				l.warn("the alpha band of pictures, as of %s, which says how much shows through, is left out: where it tells "+
+					"something of the labels, %s", path, option.Text(formats.Look(path).Advise("an alpha band")))
 			}
 		}
 		l.set.Recipe = Recipe{Kind: kindImages, FeatureDim: want, Colours: colours, Bias: !l.o.NoBias,

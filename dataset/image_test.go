@@ -347,8 +347,7 @@ func TestFeatureMapTypes(t *testing.T) {
 	}
 }
 
-// Pictures and labels that are symbolic links are read as what they lead to, and folders are those of PASCAL VOC or
-// CamVid.
+// Pictures and labels that are symbolic links are read as what they lead to, also in folders of VOC or CamVid.
 func TestImagesByLinks(t *testing.T) {
 	there := writeFiles(t, someImages(t))
 	for _, names := range [][2]string{{"JPEGImages", "SegmentationClass"}, {"701_StillsRaw_full",

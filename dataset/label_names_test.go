@@ -90,8 +90,7 @@ func TestLabelsOfNamesThatAreNumbers(t *testing.T) {
 	}
 }
 
-// TestLabelsWithGaps: numbers most of which never occur are names, in pictures, with the colours of these, and in
-// tables, as in arrays.
+// TestLabelsWithGaps: numbers most of which never occur are names, in pictures, with their colours, tables and arrays.
 func TestLabelsWithGaps(t *testing.T) {
 	coded := image.NewPaletted(image.Rect(0, 0, 4, 2), make(color.Palette, 256))
 	for i := range coded.Palette {

@@ -16,10 +16,12 @@ import (
 // it is a spin where it stands beside 1 alone; then a 0 that is by far the rarest of -1, 0 and 1 is a missing value.
 // Where it stands beside 1 alone and nothing tells, this is a question, which dataset.json can answer.
 func (l *loader) spins(x labelCounts) bool {
-	const farFewer = 2 // so many labels for one of those that are missing votes
 	return (l.o.Spins || l.o.Recipe != nil && l.o.Recipe.Spins) && x[-1] > 0 && !l.manifest.HiddenLabels &&
 		(len(x) == 1 || len(x) == 2+min(x[0], 1) && x[1] > 0 && farFewer*x[0] <= min(x[-1], x[1]))
 }
+
+// farFewer are so many labels for one of those that are missing votes.
+const farFewer = 2
 
 // voteNote tells which of -1, 0 and 1 is taken for a missing one.
 const voteNote = "values are -1, 0 and 1: %s is taken for a missing one (%d of %d)"
@@ -226,8 +228,7 @@ func (l *loader) readNames(all map[int]labelCounts, told bool) {
 	}
 }
 
-// findNames finds the node types whose labels are names of states: most of the numbers from 0 to the largest, or 0
-// itself, are none.
+// findNames finds the node types whose labels are names of states: most numbers up to the largest, or 0, are none.
 func (l *loader) findNames(all map[int]labelCounts) {
 	for _, a := range slices.Sorted(maps.Keys(all)) {
 		names, why := slices.Sorted(maps.Keys(all[a])), "labels do not begin at 0"

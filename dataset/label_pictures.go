@@ -82,12 +82,13 @@ func areEven(greys []int32) bool {
 	return steps < manyStates
 }
 
-// areSoft reports whether greys, in steps that are no multiples of the first, are borders between black and white: more
-// than a few, and each rarer than these.
+// areSoft reports whether greys, more than a quarter of which are no multiples of the first, are borders between black
+// and white: more than a few, and each rarer than these.
 func areSoft(greys []int32, counts labelCounts) bool {
-	const few = 3
+	const few, quarter = 3, 4
 	between := greys[1 : len(greys)-1] // multiples of 0x010101
-	return len(between) > few && slices.ContainsFunc(between, func(c int32) bool { return c%between[0] != 0 }) &&
+	odd := slices.DeleteFunc(slices.Clone(between), func(c int32) bool { return c%between[0] == 0 })
+	return len(between) > few && quarter*len(odd) > len(between) &&
 		!slices.ContainsFunc(between, func(c int32) bool { return counts[c] >= min(counts[0], counts[white]) })
 }
 

@@ -102,6 +102,8 @@ func TestLabelPictures(t *testing.T) {
 			[]int32{2, -1, 0, 0, 0, 0, 0, 0}, []string{"0", "1", "2"}, "hidden"},
 		"scaled": {[]image.Image{greys(0, 0, 255, 255, 60, 120, 180, 240), greys()}, nil,
 			[]int32{0, 0, -1, -1, 1, 2, 3, 4}, []string{"0", "60", "120", "180", "240"}, "are the names of 5 states"},
+		"steps": {[]image.Image{greys(0, 255, 50, 100, 150, 200, 240, 255), greys()}, nil, []int32{0, -1, 1, 2, 3, 4, 5, -1},
+			[]string{"0", "50", "100", "150", "200", "240"}, "are the names of 6 states"},
 	} {
 		set := mustOpen(t, writeFiles(t, labelFolder(t, c.more, c.labels...)), Options{})
 		if got := set.Instances[0].Samples()[0]; !slices.Equal(got, c.want) || !slices.Equal(set.Schema.NodeTypes[0].States, c.states) {

@@ -51,8 +51,7 @@ type labelTexts struct {
 	tokens bool            // of tagged text
 }
 
-// see returns the number of the label in a cell, −1 where it is hidden. A word for missing cells that is the name of a
-// state is a label.
+// see returns the number of the label in a cell, −1 where it is hidden. The name of a state is one, whatever it is.
 func (t *labelTexts) see(path string, line int, cell string) int32 {
 	cell = wholeNumber(strings.TrimSpace(cell))
 	if !formats.MissingCell(cell) || t.named[cell] {
@@ -88,8 +87,7 @@ func (t *distinct) at(i int, remedy, format string, arguments ...any) *option.Er
 	return option.At(t.first[i].File, t.first[i].Line, "", remedy, format, arguments...)
 }
 
-// namesOfStates are the names of states of labels that are texts, as the model, the options or dataset.json have them;
-// nil: none has.
+// namesOfStates are the names of states of labels that are texts, as model, options or dataset.json have them, or nil.
 func (l *loader) namesOfStates() []string {
 	if l.o.Schema != nil {
 		return l.o.Schema.NodeTypes[0].States
@@ -155,12 +153,14 @@ func (t *labelTexts) tooMany() bool {
 func (t *labelTexts) noteDoubts(note func(format string, arguments ...any), more string) {
 	marks := strings.Split("unknown|unlabeled|unlabelled|missing|undefined|none|n.a.|not available|nil|unk|tbd|"+
 		"don't know|-|--|.|"+more+"|"+formats.MissingCode(t.texts), "|")
-	cases := map[string]string{}
+	cases, instead := map[string]string{}, "leave the cell empty"
+	if t.tokens { // whose other marks are tags
+		marks, instead = []string{formats.CoNLLUNothing}, "write "+hiddenName
+	}
 	for _, text := range t.texts {
 		lower := strings.ToLower(text)
-		if at := slices.Index(marks, lower); at >= 0 && !t.tokens {
-			note("the label %q is a state like any other; if it means that none is known, leave the cell empty",
-				option.Short(text))
+		if at := slices.Index(marks, lower); at >= 0 {
+			note("the label %q is a state like any other; if it means that none is known, %s", option.Short(text), instead)
 			marks = nil
 		}
 		if other, twice := cases[lower]; twice && len(text) > 1 {
@@ -172,8 +172,7 @@ func (t *labelTexts) noteDoubts(note func(format string, arguments ...any), more
 	}
 }
 
-// numberLabels returns the state of every label that occurs, −1 for hidden ones, and for rare tags that a model does
-// not know.
+// numberLabels returns the state of every label that occurs, −1 for hidden ones, and for rare tags unknown to a model.
 func (l *loader) numberLabels(t *labelTexts, states []string) []int32 {
 	number := make(map[string]int32, len(states))
 	for x, s := range states {

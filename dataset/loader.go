@@ -83,7 +83,7 @@ func (l *loader) result() (*Set, []error) {
 	if l.fail(l.mistold...); len(l.problems) > 0 {
 		return nil, l.problems
 	}
-	if l.o.Schema == nil || l.o.Learning {
+	if l.compareScales(); l.o.Schema == nil || l.o.Learning {
 		l.advise()
 	}
 	if l.known > 0 && l.known < l.unread {
@@ -130,8 +130,7 @@ func (l *loader) adoptModel() {
 }
 
 // compareNames checks that dataset.json does not name other types, states or features than the model has: what the
-// arrays number would mean something else. What the options say of states replaces dataset.json, as it does in
-// training.
+// arrays number would mean something else. States of the options replace those of dataset.json, as in training.
 func (l *loader) compareNames() {
 	m, s, recipe := &l.manifest, &l.set.Schema, &l.set.Recipe
 	compare := func(what, of string, named, model []string) {
@@ -219,8 +218,7 @@ func (l *loader) freeze(file string, spec crf.InstanceSpec, lines []int32) {
 	l.fail(problem)
 }
 
-// checkWeights refuses a schema whose weights alone are more than memory is allowed for, before anything of their size
-// is made.
+// checkWeights refuses a schema whose weights alone are more than memory is allowed for, before they are made.
 func (l *loader) checkWeights() {
 	s, weights, states, features := &l.set.Schema, 0.0, 0, 0
 	for _, t := range s.NodeTypes {
@@ -241,8 +239,7 @@ func (l *loader) checkWeights() {
 		func() string { return fmt.Sprintf("types have up to %d states and %d features", states, features) })
 }
 
-// allow fails where something that a file asks for would take more memory than is allowed; cause, if not nil, says why
-// it would.
+// allow fails where something that a file asks for would take more memory than is allowed; cause, or nil, says why.
 func (l *loader) allow(file, what string, bytes float64, cause func() string) {
 	if err, ok := memory.Check(what, bytes, l.o.Memory).(*memory.Error); ok {
 		if cause != nil {

@@ -11,8 +11,7 @@ import (
 	"github.com/blockbp/blockbp/internal/option"
 )
 
-// forbid puts what the manifest at path forbids into a schema made for training data: into each type what it has of
-// the states that are named.
+// forbid puts what the manifest at path forbids into a schema made for training data: into each type what it has.
 func (m *Manifest) forbid(s *crf.Schema, path string) []error {
 	p := &option.Problems{File: path}
 	var names []string                                 // of all states
@@ -60,13 +59,9 @@ func (o *Options) compareMask(m *Manifest, path string, set *Set) []error {
 	if len(m.ForbiddenStates)+len(m.ForbiddenPairs) == 0 {
 		return nil
 	}
-	told := crf.Schema{NodeTypes: slices.Clone(set.Schema.NodeTypes), EdgeTypes: slices.Clone(set.Schema.EdgeTypes)}
-	for a := range told.NodeTypes {
-		told.NodeTypes[a].Forbidden = nil
-	}
-	for b := range told.EdgeTypes {
-		told.EdgeTypes[b].Forbidden = nil
-	}
+	told := crf.Schema{
+		NodeTypes: numeric.Map(set.Schema.NodeTypes, func(t crf.NodeType) crf.NodeType { t.Forbidden = nil; return t }),
+		EdgeTypes: numeric.Map(set.Schema.EdgeTypes, func(t crf.EdgeType) crf.EdgeType { t.Forbidden = nil; return t })}
 	list := m.forbid(&told, path)
 	if !slices.EqualFunc(told.NodeTypes, set.Schema.NodeTypes, func(s, t crf.NodeType) bool {
 		return maps.Equal(numeric.SetOf(s.Forbidden), numeric.SetOf(t.Forbidden))

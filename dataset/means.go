@@ -107,8 +107,7 @@ func hop(m, next *crf.FeatureData, of *graph.Graph, allow func() error) error {
 // mostHops bounds Options.Hops: means over so many hardly tell apart the nodes of a connected part.
 const mostHops = 16
 
-// CanAverage reports whether Averaged serves: graph tables that were read with hops of 0, whose nodes have features and
-// a bias.
+// CanAverage reports whether Averaged serves: graph tables, read with hops of 0, whose nodes have features and a bias.
 func (s *Set) CanAverage() bool {
 	r := &s.Recipe
 	return len(s.given) > 0 && r.Hops == 0 && r.FeatureDim > 0 && r.Bias

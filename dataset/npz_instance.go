@@ -14,8 +14,7 @@ import (
 	"github.com/blockbp/blockbp/internal/option"
 )
 
-// npzInstance is one instance file: its arrays as they were read, and what they are after the checks that need no other
-// file.
+// npzInstance is one instance file: its arrays as they were read, and what they are after checks of the file alone.
 type npzInstance struct {
 	option.Problems
 	rules    npy.Rules
@@ -121,8 +120,7 @@ func (in *npzInstance) has(name string) bool {
 }
 
 // countNodes takes the number of nodes from the first array that has data for every node, or else from the grid or the
-// largest node of an edge. The latter two are believed only as far as the edges make them likely: a few bytes must not
-// ask for gigabytes.
+// largest node of an edge. These two are believed as far as edges make them likely: few bytes must not ask for many.
 func (in *npzInstance) countNodes() (n npy.Count, problem *option.Error) {
 	edges := in.arrays[edgesArray]
 	if n = (npy.Count{Of: in.ofFolder, Told: sizesArray}); n.Of == 0 {

@@ -317,7 +317,7 @@ func (l *npzLoader) features(in *npzInstance, e *elements, form string, types, d
 		return frozen
 	}
 	for t := range frozen {
-		frozen[t] = whole.Pick(slices.DeleteFunc(numbersTo(e.count), func(r int32) bool { return int(e.types[r]) != t }))
+		frozen[t] = whole.Pick(slices.DeleteFunc(numeric.To(e.count), func(r int32) bool { return int(e.types[r]) != t }))
 	}
 	return frozen
 }

@@ -68,9 +68,8 @@ func (c *graphCache) some(g *graph.Graph, kept []int32) *graph.Graph {
 	return g
 }
 
-// KeepEdges returns the set with some of the edges of its untied networks, numbered and in ascending order, and no
-// others: types have so many copies less, and those that lose all of their edges are left out. The recipe keeps these
-// edges of new data, too.
+// KeepEdges returns the set with some of the edges of its untied networks, in ascending order, and no others: types
+// have so many copies less, and those without edges are left out. The recipe keeps these of new data, too.
 func (s *Set) KeepEdges(kept []int32) (*Set, error) {
 	less, graphs := *s, graphCache{}
 	less.Recipe.KeptEdges, less.Instances, less.Schema.EdgeTypes = kept, nil, nil

@@ -154,8 +154,7 @@ func parseNumberPicture(path string, data []byte, allowed int64) (*numberMap, er
 	return m, nil
 }
 
-// isRamp reports whether a palette is that of greys in their order, which is what programs write where nobody chose
-// colours.
+// isRamp reports whether a palette is that of greys in their order, which programs write where nobody chose colours.
 func isRamp(p color.Palette) bool {
 	for i, c := range p {
 		if red, green, blue, _ := c.RGBA(); red != green || green != blue || red>>8 != uint32(i) {
@@ -169,8 +168,7 @@ func isRamp(p color.Palette) bool {
 func colourNumber(c [3]uint8) int32 { return int32(c[0])<<16 | int32(c[1])<<8 | int32(c[2]) }
 func partsOf(c int32) [3]uint8      { return [3]uint8{uint8(c >> 16), uint8(c >> 8), uint8(c)} }
 
-// asLabels makes −1 of negative numbers of a text, and greys of wide numbers, as other pictures of labels have them, so
-// that a set may have both.
+// asLabels makes −1 of negative numbers in texts, and greys of wide ones, as other pictures have: sets may have both.
 func (m *numberMap) asLabels() error {
 	if m.form != numbersWide {
 		for s := range m.numbers {

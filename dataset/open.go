@@ -14,8 +14,7 @@ import (
 // tagged sentences and folders of them. docs/reference/formats.md has the formats.
 //
 // The first problem is returned, with the number of the others; see Check. Problems with data or options are *Error,
-// with the disk *fs.PathError. Reading is given up with the error of ctx once that has ended; it looks between one
-// file and the next.
+// with the disk *fs.PathError. Reading ends with the error of ctx, once there is one; it looks between files.
 func Open(ctx context.Context, paths []string, o Options) (*Set, error) {
 	set, list := told(open(ctx, paths, &o))
 	if err := firstOf(list); err != nil {
@@ -60,7 +59,7 @@ func open(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 	if err := o.validate(kind); err != nil {
 		return nil, []error{err}
 	}
-	set, list := loadKind(ctx, kind, paths, o)
+	set, list := loaders[kind](ctx, paths, o)
 	if err := parallel.Ended(ctx); err != nil {
 		return nil, []error{err} // the files that were not read are no problems
 	}
@@ -70,24 +69,11 @@ func open(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 	return set, list
 }
 
-func loadKind(ctx context.Context, kind string, paths []string, o *Options) (*Set, []error) {
-	switch kind {
-	case kindImages:
-		if len(paths) > 1 {
-			return nil, []error{option.Wrong("paths", "%d image folders are given, want one", len(paths))}
-		}
-		return loadImages(ctx, paths[0], o)
-	case kindGraph:
-		return loadTables(ctx, paths, o)
-	case kindText:
-		return loadText(ctx, paths, o)
-	}
-	return loadNPZ(ctx, paths, o)
-}
+var loaders = map[string]func(context.Context, []string, *Options) (*Set, []error){
+	kindImages: loadImages, kindGraph: loadTables, kindText: loadText, kindNPZ: loadNPZ}
 
-// Check reads data as Open does and returns all problems at once, up to 20 per file, or else the set. What is checked
-// of several files together can only be checked of those that are sound by themselves. Once ctx has ended, its error
-// is the only problem.
+// Check reads data as Open does and returns all problems at once, up to 20 per file, or else the set. What several
+// files have in common is checked of those that are sound by themselves. Once ctx has ended, its error is the only one.
 func Check(ctx context.Context, paths []string, o Options) (sound *Set, problems []error) {
 	return told(open(ctx, paths, &o))
 }

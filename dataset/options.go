@@ -69,8 +69,7 @@ type Options struct {
 	Hops int
 
 	// Columns gives, for tables with a header, columns their roles, each as ROLE=NAME: id, label and split of nodes,
-	// source, target and weight (how much one counts) of edges, and, any number of them, text (numbers that are names of
-	// categories) and ignore.
+	// source, target and weight (what one counts) of edges, and, of any number, text (numbers that name) and ignore.
 	Columns []string
 
 	// Directed gives the states a, b of the ends of an edge other weights than b, a,
@@ -92,8 +91,7 @@ type Options struct {
 	Statistics bool
 
 	// SampleWeights says, of tables of samples and alignments, which are npz data with Untied, what each sample counts: a
-	// column, or of alignments the identity from which sequences are alike, 0.8 unless it is given; "none": samples
-	// count as one.
+	// column, or of alignments the identity from which sequences are alike, by default 0.8; "none": they count as one.
 	SampleWeights string
 	// Lattice is, of the same, the grid whose neighbours are joined: ROWSxCOLS, or ROWSxCOLS:periodic, whose borders meet.
 	Lattice string

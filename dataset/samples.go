@@ -17,8 +17,7 @@ import (
 // Samples as people keep them, for models whose every node and edge has weights of its own: a table whose rows are
 // samples and whose columns are the nodes, or an alignment of sequences. They become the arrays of an instance.
 
-// sampleColumn is a node of a model of samples: what the table calls it, and its type, whose states are those of the
-// column.
+// sampleColumn is a node of a model of samples: what the table calls it, and its type, which has its states.
 type sampleColumn struct {
 	Name string `json:"name"`
 	Type int    `json:"type"`
@@ -31,8 +30,7 @@ type samples struct {
 	states  [][]string     // of each type
 }
 
-// readsSamples reports whether tables are samples: every node and edge has weights of its own, which nodes of a graph
-// table cannot have.
+// readsSamples reports whether tables are samples: every node and edge has weights of its own, as no graph table has.
 func (o *Options) readsSamples() bool { return o.Untied || o.Recipe != nil && o.Recipe.Untied }
 
 // openSamples reads a file of samples, and the table of their edges, if there is one.
@@ -168,6 +166,11 @@ func (p *sampleReader) readTable(data []byte) {
 	if p.List = t.List; len(p.List) > 0 {
 		return
 	}
+	alike, zeros := t.Square(t.Rows)
+	if alike && (zeros || strings.Contains(strings.Join(t.Rows[0], ""), ".")) && p.o.Recipe == nil { // or correlations
+		p.Add(0, "", formats.Look(p.File).Advise("a matrix of couplings"), "it is a matrix of edges, and samples are wanted")
+		return
+	}
 	rows, columns, names := len(t.Rows), len(t.Rows[0]), make([]string, len(t.Rows[0]))
 	if empty := int(t.Lines[rows-1]-t.Lines[0]) + 1 - rows; empty > 0 {
 		p.warn("%d empty rows are no samples, and left out", empty)
@@ -223,9 +226,10 @@ func (p *sampleReader) take(names []string, t *formats.Table) {
 	}
 	model, texts := p.o.Recipe, make([]labelTexts, len(kept)) // of each column
 	p.labels = make([]int32, len(t.Rows)*len(kept))           // numbers of texts, for now
-	if len(kept) > max(len(t.Rows), manyStates) && model == nil {
-		p.warn("there are %d columns and %d rows: rows are samples; where columns are, turn the table round, in Python "+
-			"pandas.read_csv(FILE, header=None, dtype=str).T.to_csv(FILE, header=False, index=False)", len(kept), len(t.Rows))
+	counted := slices.Compact(numeric.Map(kept, func(i int) string { return strings.Trim(names[i], "0123456789") }))
+	if len(kept) > max(len(t.Rows), manyStates) && len(counted) == 1 && model == nil { // other names are those of nodes
+		p.warn("there are %d columns and %d rows: rows are samples; where columns are, %s", len(kept), len(t.Rows),
+			option.Text(formats.Look(p.File).Advise("samples in columns")))
 	}
 	for c, i := range kept {
 		p.columns = append(p.columns, sampleColumn{Name: names[i]})
@@ -234,8 +238,7 @@ func (p *sampleReader) take(names []string, t *formats.Table) {
 			p.labels[r*len(kept)+c] = texts[c].see(p.File, int(t.Lines[r]), row[i])
 		}
 		if texts[c].total == 0 && model == nil {
-			p.Add(0, "", "leave it out by {columns!--columns} ignore=NAME", "column %d, %q, has no value", i+1,
-				option.Short(names[i]))
+			p.Add(0, "", p.leave(c), "column %d, %q, has no value", i+1, option.Short(names[i]))
 		}
 	}
 	switch {
@@ -256,7 +259,7 @@ func (p *sampleReader) take(names []string, t *formats.Table) {
 
 // findTypes makes one type of columns that have a value in common, whose states are the values of all of them.
 func (p *sampleReader) findTypes(texts []labelTexts) {
-	first, of := map[string]int{}, numbersTo(len(texts)) // columns: that of a text, and that of each one's type
+	first, of := map[string]int{}, numeric.To(len(texts)) // columns: that of a text, and that of each one's type
 	for c := range texts {
 		for _, text := range texts[c].texts {
 			other, known := first[text]
@@ -286,13 +289,20 @@ func (p *sampleReader) findTypes(texts []labelTexts) {
 			all[a].count[n], all[a].total = all[a].count[n]+more, all[a].total+more
 		}
 	}
-	name := func(c int) string {
-		return fmt.Sprintf("column %q", option.Short(cmp.Or(p.columns[c].Name, strconv.Itoa(c+1))))
-	}
 	for a, c := range widest {
-		p.states = append(p.states, p.statesOf(&all[a], func(i int) string { return name(first[all[a].texts[i]]) },
-			fmt.Sprintf("%s has %d different values", name(c), len(texts[c].texts))))
+		p.states = append(p.states, p.statesOf(&all[a], func(i int) int { return first[all[a].texts[i]] }, c,
+			fmt.Sprintf("%s has %d different values", p.called(c), len(texts[c].texts))))
 	}
+}
+
+func (p *sampleReader) called(c int) string {
+	return fmt.Sprintf("column %q", option.Short(cmp.Or(p.columns[c].Name, strconv.Itoa(c+1))))
+}
+
+// leave tells how to do without a column.
+func (p *sampleReader) leave(c int) string {
+	name := option.Literal(cmp.Or(p.columns[c].Name, "NAME"))
+	return "leave it out by {columns=ignore=" + name + "}, or if it counts rows use {sample-weights=" + name + "}"
 }
 
 // number gives cells the states of their columns. A 0 or -1 that is none of them is a missing value.
@@ -316,8 +326,8 @@ func (p *sampleReader) number(texts []labelTexts) {
 }
 
 // statesOf names the states of a type: the values that occur. Of spins there are two; where -1, 0 and 1 occur, one of
-// them hides. column names that of a text, and many tells of the one that has the most.
-func (p *sampleReader) statesOf(t *labelTexts, column func(i int) string, many string) []string {
+// them hides. column is that of a text, and many tells of the widest, which has the most.
+func (p *sampleReader) statesOf(t *labelTexts, column func(i int) int, widest int, many string) []string {
 	states := numeric.InOrder(t.texts)
 	if slices.Equal(states, []string{hiddenNumber, "0", "1"}) && (p.o.Spins || p.manifest.HiddenLabels) {
 		hidden, of := hiddenNumber, func(text string) int { return t.count[t.number[text]] }
@@ -332,24 +342,31 @@ func (p *sampleReader) statesOf(t *labelTexts, column func(i int) string, many s
 	}) {
 		return named
 	}
-	t.noteDoubts(p.warn, map[bool]string{true: hiddenNumber}[len(states) > 2])
-	const few, rarely = 5, 20 // of different values, and of the most frequent for one of the least
+	if len(states) == 0 {
+		return nil
+	}
+	first, last, is := t.count[t.number[states[0]]], t.count[t.number[states[len(states)-1]]], ""
+	if of := states[1:]; len(of) > 1 && !strings.HasPrefix(of[0], "-") && (!slices.Equal(of, []string{"0", "1"}) ||
+		farFewer*first <= min(last, t.total-first-last)) { // else -1 is a state, as of a spin 1
+		is = hiddenNumber
+	}
+	t.noteDoubts(p.warn, is)
+	const few, rarely = 5, 20 // of different values, and of the most frequent for one of the largest
 	isText := func(s string) bool { _, err := strconv.ParseUint(s, 10, 64); return err != nil }
-	const leave = "leave it out by {columns!--columns} ignore=NAME, or if it counts rows use {sample-weights=NAME}"
 	switch n := len(states); {
 	case n == 1 && (states[0] == "0" || states[0] == "1"):
 		states = []string{"0", "1"}
 	case n == 1:
-		p.Keep(t.at(0, leave+", or name the states by {states}", "all values of %s are %q, which tells of one state only",
-			column(0), option.Short(states[0])))
+		p.Keep(t.at(0, p.leave(widest)+", or name the states by {states}", "all values of %s are %q, which tells of one "+
+			"state only", option.Text(p.called(widest)), option.Short(states[0])))
 	case p.o.Spins && n > 2:
-		p.Keep(t.at(2, "leave cells of no value empty, learn by {model!--model potts}, or "+leave, "spins have two "+
-			"states, and this is the third value of %s: %s", column(2), option.FirstFew(states)))
-	case t.tooMany():
-		p.Keep(t.at(0, leave, "%s, such as %q, and states are wanted", many, option.Short(states[0])))
+		p.Keep(t.at(2, "leave cells of no value empty, learn by {model!--model potts}, or "+p.leave(column(2)), "spins have "+
+			"two states, and this is the third value of %s: %s", option.Text(p.called(column(2))), option.FirstFew(states)))
+	case t.tooMany(), n == t.total && n > fewCells: // as names of rows
+		p.Keep(t.at(0, p.leave(widest), "%s, such as %q, and states are wanted", option.Text(many), option.Short(states[0])))
 	case n > manyStates:
-		p.warn("%s, each a state; if it is none, as a day, "+leave, many)
-	case n > few && !slices.ContainsFunc(states, isText) && rarely*slices.Min(t.count) < slices.Max(t.count):
+		p.warn("%s, each a state; if it is none, as a day, %s", option.Text(many), option.Text(p.leave(widest)))
+	case n > few && !slices.ContainsFunc(states, isText) && rarely*last < slices.Max(t.count): // of codes any is rare
 		p.warn("%s, numbers that are states without an order, some of them rare: what counts or measures is learned better "+
 			"in a few classes, such as 0, 1 and more", many)
 	}
@@ -374,12 +391,5 @@ func (p *sampleReader) weigh(t *formats.Table, column int) {
 		}
 		p.weights = append(p.weights, w)
 	}
-	p.warn("samples weigh %.6g in all", sum(p.weights))
-}
-
-func sum(x []float64) (total float64) {
-	for _, w := range x {
-		total += w
-	}
-	return total
+	p.warn("samples weigh %.6g in all", numeric.Sum(p.weights))
 }

@@ -26,9 +26,8 @@ func mapOfRegions(t testing.TB, rows, cols int, of func(x, y int) uint16) string
 	return pictureOf(t, p)
 }
 
-// halves is a folder with pictures of 12×20 pixels, blue to the left and red to the right of an edge that slants,
-// with noise, labels that follow it but for a corner and some unknown pixels, random features, and superpixels of
-// 4×4 pixels.
+// halves is a folder with pictures of 12×20 pixels, blue to the left and red to the right of an edge that slants, with
+// noise, labels that follow it but for a corner and some unknown pixels, random features, and superpixels.
 func halves(t *testing.T) map[string]string {
 	t.Helper()
 	const rows, cols = 12, 20

@@ -16,8 +16,7 @@ import (
 )
 
 const (
-	// mostCategories bounds the features that a column of text makes. The rarer values share one: their weights could be
-	// told from few rows only.
+	// mostCategories bounds the features that a column of text makes. Rarer values share one: few rows tell of them.
 	mostCategories = 100
 	// nearlyAll is the share of the cells of a column that speaks for all: different texts are names, which tell nothing
 	// of other rows, and beside numbers others are mistakes.
@@ -35,8 +34,7 @@ type column struct {
 	Values []string `json:"values,omitempty"`
 	// Indices is, for a column of lists of features, as index or index:value, how many features there are; 0: no lists.
 	Indices int `json:"indices,omitempty"`
-	// Other says that one more feature is 1 for other texts, and Missing that the last one is 1 where there is none, or no
-	// number.
+	// Other says that one more feature is 1 for other texts, and Missing that the last one is 1 where nothing is known.
 	Other   bool `json:"other,omitempty"`
 	Missing bool `json:"missing,omitempty"`
 }
@@ -108,8 +106,7 @@ type columnSurvey struct {
 	missing  int
 }
 
-// written matches numbers as people and programs write them: with a currency or percent, thousands apart, a decimal
-// comma, or too large.
+// written matches numbers as people and programs write them: with a currency, thousands apart, decimal commas, or more.
 var written = regexp.MustCompile(`(?i)^[-+]?(?:[$€£¥]? ?\d+(?:[,.' ]\d{3})*(?:[.,]\d+)?(?:e[-+]?\d+)? ?[$€£%]?|inf)$`)
 
 // measured matches numbers with a unit.
@@ -154,7 +151,7 @@ func (c *columnSurvey) numbers() (values []float64, meant, odd int) {
 
 // meanOf adds numbers up by their size, so that their order does not tell.
 func meanOf(values []float64) float64 {
-	mean := sum(slices.Sorted(slices.Values(values))) / float64(len(values))
+	mean := numeric.Sum(slices.Sorted(slices.Values(values))) / float64(len(values))
 	if math.IsInf(mean, 0) || math.IsNaN(mean) { // no feature may be so large, and the cell will be named
 		return 0
 	}
@@ -189,8 +186,8 @@ func (c *columnSurvey) decide(text bool, note func(format string, arguments ...a
 		}
 	case !text && float64(meant) >= nearlyAll*float64(c.total):
 		err := c.at(odd, "write digits and a decimal point alone, leave the cell empty if the number is not known, or say "+
-			"{columns=text="+c.name+"}", "%q is no number that can be used, while %d of the %d cells of this column are meant "+
-			"as numbers", option.Short(c.texts[odd]), meant, c.total)
+			"{columns=text="+option.Literal(c.name)+"}", "%q is no number that can be used, while %d of the %d cells of "+
+			"this column are meant as numbers", option.Short(c.texts[odd]), meant, c.total)
 		err.Place = name
 		return nil, err
 	case c.total > fewCells && float64(different) >= nearlyAll*float64(c.total):
@@ -216,7 +213,7 @@ func (c *columnSurvey) decide(text bool, note func(format string, arguments ...a
 
 // categories makes those of a column of text, by falling frequency.
 func (c *columnSurvey) categories(col *column, note func(format string, arguments ...any)) {
-	order := numbersTo(len(c.count))
+	order := numeric.To(len(c.count))
 	slices.SortFunc(order, func(a, b int32) int {
 		return cmp.Or(cmp.Compare(c.count[b], c.count[a]), strings.Compare(c.texts[a], c.texts[b]))
 	})

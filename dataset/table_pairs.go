@@ -44,13 +44,10 @@ func (l *tableLoader) findPairs(paths []string) (pairs []formats.TablePair) {
 // refuseAlone tells of a table, or a list of edges, without the other.
 func (l *tableLoader) refuseAlone(path string) {
 	p, what := formats.Look(path), "one table"
-	remedy := p.Advise("one table alone")
 	if p.Best().What == formats.EdgeList {
-		what, remedy = formats.EdgeList, "write nodes.csv, id,label and features of nodes, and name both: nodes.csv "+
-			formats.Word(path)
+		what = formats.EdgeList
 	} else if p.IsNumbers() {
-		what, remedy = "a table of numbers", "name both, or of samples, {model!blockbp train --model ising} "+
-			formats.Word(path)
+		what = "a table of numbers"
 	}
-	l.failAt(path, "", remedy, "it is "+what+", and a table of nodes and one of edges are wanted")
+	l.failAt(path, "", p.Advise(what), "it is "+what+", and a table of nodes and one of edges are wanted")
 }

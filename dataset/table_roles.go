@@ -34,7 +34,8 @@ func (o *Options) validateColumns() error {
 		role, name, ok := strings.Cut(text, "=")
 		switch {
 		case !ok || name == "":
-			return option.Wrong("Columns", "%q: want ROLE=NAME, such as label=species", text)
+			return option.Wrong("Columns", "%q: want ROLE=NAME, such as label=species; of a name with a "+
+				"comma, {columns!--columns '\"ROLE=NAME\"'}", text)
 		case !slices.Contains(formats.Roles, role):
 			return option.Wrong("Columns", "%q: %s", text, option.DidYouMean(role, formats.Roles))
 		case role != formats.RoleText && role != formats.RoleIgnore && len(o.given(role)) > 1:
@@ -66,8 +67,7 @@ func (r *sheetRecipe) sound() bool {
 	return !slices.ContainsFunc(slices.Concat(r.Nodes, r.Edges), func(c column) bool { return !c.sound() })
 }
 
-// assign finds the column of a role: the one that the option Columns names, or else the model, or else one of the usual
-// names; −1: there is none.
+// assign finds the column of a role: the one that the option Columns names, or the model, or else a usual one, or −1.
 func (l *tableLoader) assign(t *formats.Table, role string, usual ...string) int {
 	i := t.Column(*l.rules.name(role))
 	if named := l.o.given(role); len(named) > 0 {
@@ -107,8 +107,7 @@ func (l *tableLoader) rolesOfNodes(t *formats.Table) {
 }
 
 // identifier finds the column that identifies nodes where none has a usual name. It is the first, which is an index, as
-// pandas writes it, if it has no name. But where that only counts the rows, a column with another text in each row is,
-// if its name ends in id.
+// of pandas, if it has no name. Where that counts rows, it is one with another text in each row whose name ends in id.
 func (l *tableLoader) identifier(t *formats.Table) int {
 	for i, cells := range t.Rows {
 		if t.Header[0] != "" || cells[0] != strconv.Itoa(i) {

@@ -67,18 +67,9 @@ func rowsInOrder(names []string) []int32 {
 	if slices.IsSortedFunc(names, numeric.NaturalOrder) {
 		return nil
 	}
-	row := numbersTo(len(names))
+	row := numeric.To(len(names))
 	slices.SortStableFunc(row, func(a, b int32) int { return numeric.NaturalOrder(names[a], names[b]) })
 	return row
-}
-
-// numbersTo are 0 to n-1.
-func numbersTo(n int) []int32 {
-	numbers := make([]int32, n)
-	for i := range numbers {
-		numbers[i] = int32(i)
-	}
-	return numbers
 }
 
 // inverse returns the place of each number in an order; nil of nil.
@@ -190,7 +181,7 @@ func (g *tableGraph) end(line int, cells []string, role string) (node int32, kno
 // sort brings edges into the order of their ends, the smaller number first. Where edges have no direction, the smaller
 // end comes first, and turned says which are the other way round in the table.
 func (e *edgeRows) sort(directed bool) (turned []bool) {
-	order := numbersTo(len(e.u)) // no two edges have the same ends
+	order := numeric.To(len(e.u)) // no two edges have the same ends
 	ends := func(a int32) int64 { return int64(min(e.u[a], e.v[a]))<<32 + int64(max(e.u[a], e.v[a])) }
 	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(ends(a), ends(b)) })
 	e.u, e.v, e.rows = formats.Take(e.u, order), formats.Take(e.v, order), formats.Take(e.rows, order)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/formats"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/parallel"
 )
@@ -36,8 +37,7 @@ func (r *textRecipe) sound() bool {
 		r.Skip >= 0 && (r.Form != formats.TextColumns || r.Columns >= 2+r.Skip)
 }
 
-// split gives what the fields of a line, without a number, tell of its token, the word first, and its label, "" where
-// it has none.
+// split gives what the fields of a line, without a number, tell of its token, the word first, and its label, or "".
 func (r *textRecipe) split(fields []string) (told []string, label string) {
 	switch at := r.Columns - r.Skip - 1; {
 	case r.Form == formats.TextAttributes:
@@ -155,8 +155,7 @@ func (l *textLoader) chooseForm() {
 	}
 }
 
-// suits checks that a file is of the form that the recipe says. Numbers of tokens may stand first in one file and not
-// in another.
+// suits checks that a file is of the form that the recipe says. Numbers of tokens may stand first in some files.
 func (l *textLoader) suits(f *formats.Text) bool {
 	is, want := f.Form(), l.rules.Form
 	tenColumns := f.Usual != l.rules.Columns && slices.Contains([]string{is, want}, formats.TextCoNLLU)
@@ -204,7 +203,7 @@ func (l *textLoader) emit(p *option.Problems, s *formats.Sentence, i int, use fu
 func (l *textLoader) readAll() {
 	if l.o.Recipe != nil {
 		names := l.o.Schema.NodeTypes[0].FeatureNames
-		l.number = numbersTo(min(len(names), l.o.Recipe.FeatureDim))
+		l.number = numeric.To(min(len(names), l.o.Recipe.FeatureDim))
 		for _, j := range l.number {
 			l.attributes[names[j]] = j
 		}

@@ -3,6 +3,7 @@ package graph
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Graph is a frozen undirected graph. Nodes are 0 … NumNodes()-1 and edges keep the order and orientation in which
@@ -158,10 +159,7 @@ func (g *Graph) Target(d int32) int32 {
 // Components returns the connected component of every node, numbered from 0 in
 // the order of their smallest node, and their number.
 func (g *Graph) Components() (component []int32, count int) {
-	component = make([]int32, g.numNodes)
-	for s := range component {
-		component[s] = -1
-	}
+	component = slices.Repeat([]int32{-1}, g.numNodes)
 	queue := make([]int32, 0, g.numNodes)
 	for root := range int32(g.numNodes) {
 		if component[root] >= 0 {

@@ -26,10 +26,7 @@ type Conditioned struct {
 // Condition fixes the variables in evidence, a map from variable to its observed state, and removes them by slicing
 // every table. The network must be valid. A variable or state that does not exist is an error.
 func (n *Network) Condition(evidence map[int]int) (*Conditioned, error) {
-	c := &Conditioned{Observed: make([]int, len(n.Card)), card: n.Card}
-	for v := range c.Observed {
-		c.Observed[v] = unobserved
-	}
+	c := &Conditioned{Observed: slices.Repeat([]int{unobserved}, len(n.Card)), card: n.Card}
 	for _, v := range slices.Sorted(maps.Keys(evidence)) { // sorted: the same error every time
 		state := evidence[v]
 		if v < 0 || v >= len(n.Card) {

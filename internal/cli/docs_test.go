@@ -174,8 +174,7 @@ func lineOf(list, name string) string {
 	return row
 }
 
-// mergeKeys appends the keys of an object that are not there yet, with those of the objects in its lists in
-// parentheses.
+// mergeKeys appends the keys of an object that are not there yet, with those of objects in its lists in brackets.
 func mergeKeys(keys []string, object map[string]any) []string {
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		text, nested := "`"+name+"`", map[string]any{}

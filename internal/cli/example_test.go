@@ -47,8 +47,7 @@ func TestExampleCommands(t *testing.T) {
 	}
 }
 
-// wantGain runs an eval command again for its figures: the second model must be
-// better than the first.
+// wantGain runs an eval command again for its figures: the second model must be better.
 func wantGain(t *testing.T, eval outcome, least float64) {
 	t.Helper()
 	var r struct {

@@ -207,6 +207,7 @@ func TestMistakesAtPrediction(t *testing.T) {
 		"nodes.csv": nodes, "edges.csv": edges,
 		"some/nodes.csv": strings.Replace(nodes, "cid,bad", "cid,", 1), "some/edges.csv": edges,
 		"dear/nodes.csv": strings.Replace(nodes, "a,3", "a,€3", 1), "dear/edges.csv": edges,
+		"far/nodes.csv": strings.Replace(nodes, "a,3", "a,3000", 1), "far/edges.csv": edges,
 		"new/nodes.csv": strings.Replace(nodes, "a,3", "a,5", 1), "new/edges.csv": edges,
 	} {
 		writeFile(t, filepath.Join(folder, name), text)
@@ -225,6 +226,7 @@ func TestMistakesAtPrediction(t *testing.T) {
 		{"predict $DIR --observed a -o $DIR/2.csv", 0, "2 of 4 nodes are known, and not used; --clamp holds them"},
 		{"predict $DIR/new -o $DIR/5.csv", 0, ""}, // all labels are known, which predictions need not use
 		{"predict $DIR/some --clamp -o $DIR/6.csv", 0, ""},
+		{"predict $DIR/far -o $DIR/7.csv", 0, `feature "x" of nodes is 3000 at most, and 5 in what the model learned from`},
 		{"predict $DIR/dear -o $DIR/3.csv", 3, `nodes.csv:2:x: "€3" is not a finite decimal number, which the model wants of this column; write digits and a decimal point alone`},
 		{"predict $DIR -o $DIR/4.conll", 2, "4.conll: sentences are written so"},
 		{"eval $DIR --observed a --split a", 2, `the labels of the split "a" are held, because of --observed a, so that all of them would count as right: compare on another split, or leave --observed out`},

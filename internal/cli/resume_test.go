@@ -214,8 +214,7 @@ func TestResumeFromElsewhere(t *testing.T) {
 	mustRun(t, "predict", "../data", "-m", "../run", "-o", "predicted", "--threads", "1")
 }
 
-// TestResumeAfterAChoice: a run whose options were chosen by folds of labels goes on with them, also with arrays, which
-// have no means over hops.
+// TestResumeAfterAChoice: a run whose options were chosen by folds of labels goes on with them, also with arrays.
 func TestResumeAfterAChoice(t *testing.T) {
 	t.Parallel()
 	const nodes = 40
@@ -422,8 +421,7 @@ func TestResumeLostMetrics(t *testing.T) {
 	}
 }
 
-// TestResumeLostCheckpoint: a run that was further than its start, by its metrics, does not begin anew without a
-// checkpoint.
+// TestResumeLostCheckpoint: a run that was further than its start, by its metrics, does not begin anew without one.
 func TestResumeLostCheckpoint(t *testing.T) {
 	t.Parallel()
 	data, folder := gridData(t), t.TempDir()

@@ -82,7 +82,7 @@ func (r *run) distribute(i int, answer *Answer) error {
 			if !product.probability(block, own, r.ways[i].logarithmic) {
 				continue
 			}
-			sum := total(block)
+			sum := numeric.Sum(block)
 			marginal[own] += sum
 			for _, v := range sums {
 				v.scatter(block, own, sum)
@@ -111,7 +111,7 @@ func (p *Plan) spread(factors [][]float64, g *group, joint []float64) {
 
 // normalize divides values by their sum.
 func normalize(values []float64) {
-	sum := total(values)
+	sum := numeric.Sum(values)
 	for i := range values {
 		values[i] /= sum
 	}

@@ -114,11 +114,3 @@ func (v *view) scatter(src []float64, own int, total float64) {
 		}
 	}
 }
-
-// total returns the sum of the values.
-func total(values []float64) (sum float64) {
-	for _, v := range values {
-		sum += v
-	}
-	return sum
-}

@@ -81,13 +81,10 @@ func (f *Format) refuse(p *Peek) error {
 
 // unknown is the error of what nothing is known of.
 func unknown(path string) error {
-	return option.At(path, 0, "", "give *.npz files, a folder with images/ and labels/ (or JPEGImages/ and "+
-		"SegmentationClass/), tables of nodes and edges, .csv or .tsv, or tagged text, .conll or .crfsuite, or by the "+
-		"names of its files or folders, such as train", "it holds none of the known kinds of data")
+	return option.At(path, 0, "", Look("").Advise("nothing known"), "it holds none of the known kinds of data")
 }
 
-// detectFolder says what kinds of data the files of a folder are, by their names. Unless one of them is wanted, there
-// must be no doubt.
+// detectFolder says what kinds of data the files of a folder are, by name. Unless one is wanted, it must be sure.
 func detectFolder(folder, wanted string) ([]string, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {

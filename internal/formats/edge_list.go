@@ -9,7 +9,7 @@ import (
 // writes it, {'weight': 4}. It is read as the table of edges that it is.
 const EdgeList = "a list of edges"
 
-var edgeListExtensions = []string{".edgelist", ".edges", ".el", ".cites"}
+var edgeListExtensions = []string{".edgelist", ".edges", ".el", ".cites", ".ncol"}
 
 // edgeColumns are what the columns of a list of edges are called.
 var edgeColumns = []string{RoleSource, RoleTarget, RoleWeight}

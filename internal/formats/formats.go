@@ -78,10 +78,14 @@ var formats = []Format{
 	{"a map", "", ".geojson .shp .gpkg", nil},
 	{"a table of nodes as of Cora", "", ".content", nil},
 	{"a list of neighbours", "", ".adjlist", nil},
+	{"a SIF file of Cytoscape", "", ".sif", nil},
+	{"an LGL file of igraph", "", ".lgl", nil},
+	{"a file of spans of brat", "", ".ann", nil},
 	{"a table of letters, as of Taskar's set", "", "", mostly(`^\d+\t[a-z]\t-?\d+(\t\d+){100}`)},
 	{"a table whose cells blanks separate", "", "", (*Peek).isRTable},
 	{"rows of characters", "", "", mostly(`^([01]{4,}|[-+]{4,})$`)},
 	{EdgeList, kindGraph, "", (*Peek).isEdgeList},
+	{"a table by the name of a text", "", "", (*Peek).isRenamedTable},
 	{"text of words with tags behind them", "", "", (*Peek).isWordTags},
 	{"rows of numbers", "", "", (*Peek).isRows},
 	{"text without labels", "", "", mostly(`^[^\t]* [^\t]*[.!?"]$`)},
@@ -321,6 +325,17 @@ func (p *Peek) isTokenTable() bool {
 	header := strings.ToLower(strings.ReplaceAll(p.header(), `"`, ""))
 	return slices.Contains(tableExtensions, p.extension) && strings.HasPrefix(header, "sent") &&
 		(strings.Contains(header, "word") || strings.Contains(header, "token"))
+}
+
+// isRenamedTable knows a table whose name tells nothing by a column that has a name and, in each row below, a number.
+func (p *Peek) isRenamedTable() bool {
+	t := ReadRows(p.path, []byte(p.text.Text), false)
+	for i := range slices.Concat(t.Rows[:min(1, len(t.Rows))]...) {
+		if isName(t.Rows[0][i]) && !slices.ContainsFunc(t.Rows[1:], func(r []string) bool { return isName(r[i]) }) {
+			return p.plain() && p.text.Ends == 1 && len(t.List) == 0 && len(t.Rows) > 2 && len(t.Rows[0]) > 1
+		}
+	}
+	return false
 }
 
 // header is the first line.

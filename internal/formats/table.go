@@ -112,25 +112,23 @@ func (t *Table) PutBack() {
 	}
 }
 
-// isMatrix reports a row and a column for each node: of 0 and 1, the same both ways round, with names above or before,
-// or of any numbers without names, with 0 for each node itself.
-func (t *Table) isMatrix() bool {
-	rows, n := slices.Concat([][]string{t.Header}, t.Rows), len(t.Header)
+// Square looks at rows with a row and a column for each node, and names above or before: alike says that their numbers
+// are the same both ways round, and zeros that there is 0 for each node itself.
+func (t *Table) Square(rows [][]string) (alike, zeros bool) {
+	n := len(rows[0])
 	above, before := max(0, len(rows)-n), max(0, n-len(rows))
-	if n < 4 || max(above, before) > 1 || t.UsualEnds() != NoEnds {
-		return false
-	}
-	alike, zeros := true, above+before == 0
+	alike = n > 3 && max(above, before) < 2 && t.UsualEnds() == NoEnds
+	zeros = alike
 	for i, row := range rows[above:] {
 		for j, cell := range row[before:] {
-			x, err := t.Number(cell)
-			alike = alike && err == nil && (x == 0 || x == 1) && cell == rows[above+j][before+i]
-			if zeros = zeros && err == nil && (i != j || x == 0); !alike && !zeros {
-				return false
+			if !alike && !zeros {
+				return false, false
 			}
+			x, err := t.Number(cell)
+			alike, zeros = alike && err == nil && cell == rows[above+j][before+i], zeros && err == nil && (i != j || x == 0)
 		}
 	}
-	return true
+	return alike, zeros
 }
 
 // ReadRows reads the rows of a table, the first of which may be a header, or a list of edges.
@@ -178,8 +176,7 @@ func (t *Table) readCells(data []byte) {
 		}
 	}
 	if at := (*csv.ParseError)(nil); errors.As(err, &at) {
-		t.Add(at.StartLine, "", `put a whole cell that has quotes or separators in quotes, and write its quotes twice, ""`+
-			"; in R write.csv(table, FILE, row.names = FALSE) does", "%v", at.Err)
+		t.Add(at.StartLine, "", Look(t.File).Advise("quotes within cells"), "%v", at.Err)
 	} else if err != io.EOF {
 		t.Keep(option.OfFile(t.File, err))
 	}
@@ -205,7 +202,8 @@ func (t *Table) TakeHeader(nodes ...string) error {
 		return option.At(t.File, line, "", "separate columns by commas, semicolons or tabs",
 			"the header %q is one column; blanks separate the words", option.Short(t.Header[0]))
 	}
-	if len(nodes) > 0 && t.isMatrix() {
+	alike, zeros := t.Square(slices.Concat([][]string{t.Header}, t.Rows))
+	if len(nodes) > 0 && (alike || zeros && len(t.Header) == 1+len(t.Rows)) {
 		return option.At(t.File, line, "", Look(t.File).Advise("a matrix of edges", nodes...), "it is a matrix of edges")
 	}
 	for i, name := range t.Header {

@@ -332,8 +332,7 @@ func Shape(word string) string {
 	return b.String()
 }
 
-// TooLarge says what is wrong with a feature that is finite and yet too large to work with, and what to do; "" for all
-// others.
+// TooLarge says what is wrong with a feature that is finite and too large to work with, and what to do; "" for others.
 func TooLarge(v float64) string {
 	if math.Abs(v) <= numeric.Largest || math.IsInf(v, 0) || math.IsNaN(v) {
 		return ""

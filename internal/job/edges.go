@@ -11,6 +11,7 @@ import (
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/instances"
+	"github.com/blockbp/blockbp/internal/option"
 )
 
 // The values of Options.Edges, the last three with a strength.
@@ -428,7 +429,7 @@ func (p *Prepared) ruleNote() string {
 	for b, t := range p.Problem.Model.Schema.EdgeTypes {
 		for j, name := range t.FeatureNames {
 			if of := weighed[b]; len(of) == 1 && of[0].weighs && of[0].column == j {
-				used = fmt.Sprintf("neighbours count by the %s of their edge, unless {columns=ignore=%[1]s}", name)
+				used = fmt.Sprintf("neighbours count by the %s of their edge, unless {columns=ignore=%[1]s}", option.Literal(name))
 			} else if name != "constant" {
 				unused = append(unused, strconv.Quote(name))
 			}

@@ -10,7 +10,7 @@ import (
 	"github.com/blockbp/blockbp/learn"
 )
 
-// fewLabels is the share of known labels below which node weights are learned without
+// fewLabels is the share of known labels up to which node weights are learned without
 // edges first. With hidden labels the objective is not convex. Without edges it is, and at
 // its optimum tight bounds are exact: a run from there ends no higher.
 const fewLabels = 0.5
@@ -22,8 +22,8 @@ func (p *Prepared) featuresFirst() bool {
 		slices.ContainsFunc(p.Problem.Model.Schema.NodeTypes, func(t crf.NodeType) bool { return t.Features > 0 })
 }
 
-// mostHidden reports whether edges are learned, of nodes most of whose labels are hidden.
-func (p *Prepared) mostHidden() bool { return p.knownShare() < fewLabels }
+// mostHidden reports whether edges are learned, of nodes of whose labels half or more are hidden.
+func (p *Prepared) mostHidden() bool { return p.knownShare() <= fewLabels }
 
 // knownShare is the share of labels that are known of networks whose edges are learned with
 // weights of nodes, if only of their bias; 1 where none are.

@@ -23,7 +23,8 @@ func (p *Prepared) hints() (texts []string) {
 	if splits := labelledSplits(set); len(splits) > 1 {
 		own := slices.IndexFunc(splits, func(s string) bool { return strings.HasPrefix(strings.ToLower(s), "train") })
 		texts = append(texts, fmt.Sprintf("labels of the splits %s are all learned from; {observed=%s} keeps those of "+
-			"one, so that the others can tell how good the model is", strings.Join(splits, ", "), splits[max(own, 0)]))
+			"one, so that the others can tell how good the model is", option.Literal(strings.Join(splits, ", ")),
+			option.Literal(splits[max(own, 0)])))
 	}
 	if o.Spill != "" && spill.InMemory(o.Spill) {
 		texts = append(texts, fmt.Sprintf("files in %s lie in memory: name a folder on a disk, or leave {spill} out",
@@ -69,7 +70,7 @@ func learnedFrom(set *dataset.Set, evaluations []*Evaluation) (texts []string) {
 		}
 		if path := sharedLabels(e.Set, e.Set.Sources, set.Sources); path != "" {
 			texts = append(texts, fmt.Sprintf("{eval} %s: %s is learned from, too, so that its measures are too good: "+
-				"leave it out of one of the two", e.Name, path))
+				"leave it out of one of the two", option.Literal(e.Name), option.Literal(path)))
 		}
 	}
 	return texts
@@ -120,7 +121,7 @@ func (m *Model) shared(set *dataset.Set) (path, split string) {
 		}
 	}
 	split, _ = config.Options["observed"].Value.(string)
-	return sharedLabels(set, sources, learned), split
+	return option.Literal(sharedLabels(set, sources, learned)), split
 }
 
 // notHeld is what is said where labels that a model was learned with are not held: few labels tell little then.
@@ -133,7 +134,7 @@ func (m *Model) Unheld(set *dataset.Set, data []*crf.Instance) string {
 			c.known+c.hidden)
 	}
 	if path, split := m.shared(set); path != "" && split != "" {
-		return fmt.Sprintf(notHeld+" and {clamp}", split, path)
+		return fmt.Sprintf(notHeld+" and {clamp}", option.Literal(split), path)
 	}
 	return ""
 }
@@ -142,7 +143,10 @@ func (m *Model) Unheld(set *dataset.Set, data []*crf.Instance) string {
 // not, as far as is known.
 func (m *Model) LearnedFrom(e *Evaluation) string {
 	path, observed := m.shared(e.Set)
-	some := observed == "" || len(e.Set.Splits) == 0
+	some, made := observed == "" || len(e.Set.Splits) == 0, (*Choice)(nil)
+	if path == "" && e.Held == nil {
+		_, _ = readRecord(m.beside(choiceFile), &made) // there may be none
+	}
 	for i := range e.Instances {
 		for s := range e.labels(i) {
 			some = some || e.Set.Splits[i][s] == observed
@@ -150,7 +154,11 @@ func (m *Model) LearnedFrom(e *Evaluation) string {
 	}
 	switch {
 	case path != "" && observed != "" && e.Held == nil:
-		return fmt.Sprintf(notHeld, observed, path) + map[bool]string{true: "; labels that it learned from count here"}[some]
+		return fmt.Sprintf(notHeld, option.Literal(observed), path) +
+			map[bool]string{true: "; labels that it learned from count here"}[some]
+	case made != nil && made.Chosen.Scale == "":
+		return fmt.Sprintf("the model was chosen to predict from known labels, of which none is held here: folds that held "+
+			"some had an accuracy of %s; predict with {clamp} holds those of its data", percent(float64(made.Chosen.Accuracy)))
 	case path == "" || !some:
 		return ""
 	}

@@ -62,8 +62,7 @@ func TestCommandLine(t *testing.T) {
 	oracle.Equal(t, (&Config{}).commandLine(), "", "command of data in memory")
 }
 
-// TestCurves: the objective is shown from its last value; zero, which a logarithmic axis cannot show, and what is not
-// known are left out.
+// TestCurves: the objective is shown from its last value; zero, and what is not known, are left out.
 func TestCurves(t *testing.T) {
 	course := func(objectives ...float64) (metrics []runfolder.Metric) {
 		for i, objective := range objectives {

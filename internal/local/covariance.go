@@ -81,10 +81,7 @@ func NewCovariance(ctx context.Context, o *Objective, threads int, allowed int64
 
 // prepareCovariance counts the parameters.
 func prepareCovariance(layout *crf.Layout, data []*crf.Instance) (*Covariance, error) {
-	x := &Covariance{free: make([]int, layout.Size)}
-	for i := range x.free {
-		x.free[i] = -1
-	}
+	x := &Covariance{free: slices.Repeat([]int{-1}, layout.Size)}
 	for _, span := range slices.Concat(layout.Node, layout.Edge) {
 		for i := span.At; i < span.At+span.Len; i++ {
 			if x.free[i] < 0 {

@@ -93,10 +93,7 @@ func (t *truncated) undo(net *bp.Net, block *partition.Block, k int) {
 		u := block.Nodes[p]
 		at, states := net.BeliefAt(u), int(net.Card[u])
 		belief, slope := t.state.LogBelief[at:][:states], t.slope.LogBelief[at:][:states]
-		total := 0.0
-		for _, g := range slope {
-			total += g
-		}
+		total := numeric.Sum(slope)
 		t.sum = numeric.Resize(t.sum, states)
 		theta := t.nodes[t.theta.NodeAt[p]:]
 		for x, g := range slope {
@@ -156,10 +153,8 @@ func (t *truncated) undoSum(slope []float64, net *bp.Net, source, d int32, table
 	}
 	simd.Exp(t.joint, t.joint)
 	for x, g := range slope {
-		row, total := t.joint[x*states:][:states], 0.0
-		for _, p := range row {
-			total += p
-		}
+		row := t.joint[x*states:][:states]
+		total := numeric.Sum(row)
 		if total == 0 || g == 0 {
 			continue
 		}

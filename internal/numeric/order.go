@@ -11,10 +11,7 @@ import (
 // neighbours, those with few of their own first (Cuthill and McKee 1969).
 func NarrowOrder(neighbours [][]int32) []int32 {
 	n := len(neighbours)
-	starts := make([]int32, n)
-	for i := range starts {
-		starts[i] = int32(i)
-	}
+	starts := To(n)
 	byDegree := func(a, b int32) int { return len(neighbours[a]) - len(neighbours[b]) }
 	slices.SortStableFunc(starts, byDegree)
 	seen := make([]bool, n)
@@ -61,6 +58,23 @@ func InOrder(texts []string) []string {
 	return slices.SortedFunc(slices.Values(texts), func(a, b string) int {
 		return cmp.Or(cmp.Compare(key(a), key(b)), strings.Compare(a, b))
 	})
+}
+
+// To are the numbers from 0 to n-1.
+func To(n int) []int32 {
+	numbers := make([]int32, n)
+	for i := range numbers {
+		numbers[i] = int32(i)
+	}
+	return numbers
+}
+
+// Sum adds numbers up in their order.
+func Sum[X int64 | float64](list []X) (sum X) {
+	for _, x := range list {
+		sum += x
+	}
+	return sum
 }
 
 // Map is what a function makes of each of a list.

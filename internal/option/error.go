@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// Error is something wrong with an option, or with a file: dataset.Error is one like it. Problem and Remedy may
-// refer to options.
+// Error is something wrong with an option, or with a file: dataset.Error is like it. Both texts may refer to options.
 type Error struct {
 	Option  string // name of the field of dataset.Options that is at fault; "" for the data
 	File    string // path

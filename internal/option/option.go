@@ -5,7 +5,7 @@
 //	{edges=together}      with a value: --edges together, or Options.Edges = "together"
 //	{eval!--eval NAME=X}  the option, for which the command has these words
 //	{! (see --help-all)}  what only those hear who use the command
-//	{=}                   a brace: Literal writes those of users' texts so, which therefore never are references
+//	{=} and {~}           braces, { and }: Literal writes those of users' texts so, which therefore never are references
 //
 // An error's own text is in the words of Go; that of References is for the command and the Python package.
 package option
@@ -58,12 +58,13 @@ func init() {
 	}
 }
 
-var reference = regexp.MustCompile(`\{([a-z0-9-]*)(?:([=!])([^{}]*))?\}`)
+// reference has users' texts, with their braces, in its value.
+var reference = regexp.MustCompile(`\{[=~]\}|\{([a-z0-9-]*)(?:([=!])((?:[^{}]|\{[=~]\})*))?\}`)
+
+var braces, literal = strings.NewReplacer("{=}", "{", "{~}", "}"), strings.NewReplacer("{", "{=}", "}", "{~}")
 
 // Literal is a user's text, such as a label or a path, for a message: none of it is a reference.
-func Literal(text string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(text, "{=}", "{"), "{", "{=}")
-}
+func Literal(text string) string { return literal.Replace(braces.Replace(text)) }
 
 // Text is one with references.
 type Text string
@@ -88,14 +89,11 @@ func write(text string, words func(name, mark, value string) string) string {
 		return text
 	}
 	return reference.ReplaceAllStringFunc(text, func(all string) string {
-		if all == "{=}" {
-			return "{"
-		}
 		parts := reference.FindStringSubmatch(all)
 		if fields[parts[1]] == "" && (parts[1] != "" || parts[2] != "!") {
-			return all
+			return braces.Replace(all)
 		}
-		return words(parts[1], parts[2], parts[3])
+		return words(parts[1], parts[2], braces.Replace(parts[3]))
 	})
 }
 
@@ -106,6 +104,9 @@ func Command(text string) string {
 		case "!":
 			return value
 		case "=":
+			if name == "columns" && strings.ContainsAny(value, `,"`) { // which is read as a line of CSV
+				value = `"` + strings.ReplaceAll(value, `"`, `""`) + `"`
+			}
 			return "--" + name + " " + printable.Word(value)
 		}
 		return "--" + name

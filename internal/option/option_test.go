@@ -18,6 +18,8 @@ func TestWords(t *testing.T) {
 		{"give {l2=0.5}", "give --l2 0.5", "give Options.L2 = 0.5"},
 		{"give {eval!--eval dev=PATH}", "give --eval dev=PATH", "give Options.Validation"},
 		{"{columns=text=Spend (EUR)}", "--columns 'text=Spend (EUR)'", `dataset.Options.Columns = "text=Spend (EUR)"`},
+		{"{columns=ignore={=}a{~}}", "--columns 'ignore={a}'", `dataset.Options.Columns = "ignore={a}"`},
+		{"{columns=ignore=k, l}", `--columns '"ignore=k, l"'`, `dataset.Options.Columns = "ignore=k, l"`},
 		{"{no-edges}{! (see --help-all)}", "--no-edges (see --help-all)", "Options.NoEdges"},
 		{"{order=random} holds", "--order random holds", `the command's --order = "random" holds`},
 		{`class "{cat}" of {} {"a": 1} {`, `class "{cat}" of {} {"a": 1} {`, `class "{cat}" of {} {"a": 1} {`},
@@ -29,7 +31,9 @@ func TestWords(t *testing.T) {
 
 // TestLiterals: what a user wrote comes out as it was, however often it is passed on.
 func TestLiterals(t *testing.T) {
-	user := "{l2} {seed=3} {!x} {"
+	user := "{l2} {seed=3} {!x} { }"
+	oracle.Equal(t, option.Command("{resume!train "+option.Literal(user)+" --resume}"), "train "+user+" --resume",
+		"a literal within a reference")
 	oracle.Equal(t, option.Command(option.Literal(option.Literal(user))), user, "a literal")
 	oracle.Equal(t, option.Literals("%s", []any{"{l2}"})[0], "{l2}", "a message")
 	path := &fs.PathError{Op: "open", Path: "{seed}", Err: fs.ErrNotExist}

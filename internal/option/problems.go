@@ -39,8 +39,7 @@ func (p *Problems) Add(line int, place, remedy, format string, arguments ...any)
 // full reports whether further problems are only counted.
 func (p *Problems) full() bool { return len(p.List) == MostPerFile }
 
-// Over counts a further problem and reports true once they are only counted: what a message would take to write is not
-// spent on it.
+// Over counts a further problem and reports true once they are only counted: no message need be written then.
 func (p *Problems) Over() bool {
 	if p.full() {
 		p.More++

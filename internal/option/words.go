@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// DidYouMean names the candidate nearest to name, for the end of an error message, or lists the first where none is
-// near.
+// DidYouMean names the candidate nearest to name, for the end of an error message, or lists the first if none is near.
 func DidYouMean(name string, candidates []string) string {
 	if best := Nearest(name, candidates); best != "" {
 		return fmt.Sprintf("did you mean %q?", best)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/instances"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/spill"
 	"github.com/blockbp/blockbp/internal/upsample"
@@ -46,13 +47,8 @@ const flat, flatSingle = 1e-12, 1e-6
 // those that sparse rows do not all hold, and those of untied types. An instance counts as often as its labels do in
 // learning. Sums run in the order of data, for any number of threads.
 func Measure(ctx context.Context, schema *crf.Schema, data []*crf.Instance, threads int) (*Map, error) {
-	var copies []int
-	for _, t := range schema.NodeTypes {
-		copies = append(copies, t.Copies)
-	}
-	for _, t := range schema.EdgeTypes {
-		copies = append(copies, t.Copies)
-	}
+	copies := append(numeric.Map(schema.NodeTypes, func(t crf.NodeType) int { return t.Copies }),
+		numeric.Map(schema.EdgeTypes, func(t crf.EdgeType) int { return t.Copies })...)
 	m, changes := &Map{columns: make([]columns, len(copies)), nodes: len(schema.NodeTypes)}, false
 	for i := range m.columns {
 		if copies[i] > 0 {

@@ -114,12 +114,15 @@ def test_a_single_graph_with_a_mask() -> None:
     crf = GraphCRF().fit(Graph(g.x, g.edges, g.edge_x, mask), t)
     same = GraphCRF().fit(g, np.where(mask, t, -1))
     assert np.array_equal(crf.coef_["node"], same.coef_["node"])
-    predicted = crf.predict(g)
-    assert predicted.shape == t.shape and crf.predict_proba(g).shape == (len(t), 3)
+    with pytest.warns(BlockbpWarning, match=r"^X is the network of fit, of whose labels none is held: predict\(X, y\) holds"):
+        predicted = crf.predict(g)
+    assert crf.predict(g, np.where(mask, t, -1)).shape == predicted.shape == t.shape  # without a warning, as of another network
+    assert crf.predict_proba(Graph(g.x + 1e-9, g.edges, g.edge_x)).shape == (len(t), 3)
     assert crf.score(Graph(g.x, g.edges, g.edge_x, ~mask), t) == (predicted == t)[~mask].mean()
     assert GraphCRF().fit((g.x, g.edges, g.edge_x), t).predict((g.x, g.edges, g.edge_x)).shape == t.shape
 
 
+@pytest.mark.filterwarnings("ignore:X is the network of fit")
 def test_data_of_torch_geometric() -> None:
     """Data bring labels and masks of their own: those of train_mask are learned, and those of test_mask compared."""
     graphs, y = rings(2, 60)
@@ -321,6 +324,7 @@ def test_data_frames() -> None:
         GraphCRF().fit(Graph(frame.assign(town=[0, 1, *"abcdefghijklm"]), edges), y)
 
 
+@pytest.mark.filterwarnings("ignore:X is the network of fit")
 @pytest.mark.parametrize("dtype", ["object", "str", "string", "category", "Int64", "float64", "boolean"])
 def test_labels_of_pandas(dtype: str) -> None:
     """Columns of all types are labels with and without a mask, a matrix of edges, rows of nodes and missing values."""
@@ -352,8 +356,10 @@ def test_edges_of_networkx() -> None:
     assert GraphCRF().fit(Graph(x, np.array(graph.edges)), y).predict(Graph(x, np.array(graph.edges))).shape == (4,)
     with pytest.warns(BlockbpWarning, match=r"^y\[0\] is read in the order of graph.nodes, 1, 0, 2, …, and not by their names: .* make a dict, \{v: y\[v\] for v in graph\}$"):
         GraphCRF().fit(graph, y)  # as where edges name nodes in the order of a file
-    with pytest.warns(BlockbpWarning, match=r"^X counts nodes in the order of graph.nodes, 1, 2, 3, …, and not .* list\(graph.nodes\).index"):
-        NodeCRF(networkx.path_graph(range(1, 4))).fit([1, 2], ["u", "v"])
+    with pytest.warns(BlockbpWarning, match=r"^X counts nodes in the order of graph.nodes, 1, 2, 3, …, and not .* list\(graph.nodes\).index") as told:
+        NodeCRF(networkx.path_graph(range(1, 4))).fit([1, 2], ["u", "v"]).predict([0])
+    assert len(told) == 1
+    GraphCRF().fit(networkx.path_graph([30, 10, 70, 20]), y)  # names that a list can't be in the order of
     assert GraphCRF().fit(graph, {v: y[v] for v in graph}).predict(graph, {v: y[v] for v in graph}).tolist() == [y[v] for v in graph]
 
 
@@ -383,3 +389,14 @@ def test_networkx_without_features() -> None:
     assert all(p.shape == (34,) for p in GraphCRF().fit(without, same).predict(without))
     with pytest.raises(ValueError, match=r"^X\[0\]\.x is None, and nothing says how many nodes there are: give numpy\.zeros"):
         GraphCRF().fit(Graph(None, []), y)
+
+
+def test_features_on_another_scale() -> None:
+    """Predictions of features that are not scaled as those of fit come with a warning."""
+    graphs, y = rings(3, 60)
+    crf = GraphCRF().fit(graphs, y)
+    crf.predict(graphs)
+    with pytest.warns(BlockbpWarning, match=r'^feature "2" of nodes is .* in what the model learned from: has it the same unit\?$'):
+        crf.predict([Graph(g.x * 1000, g.edges, g.edge_x) for g in graphs])
+    with pytest.warns(BlockbpWarning, match=r'^feature "2" of nodes is .* has it the same unit\?$'):
+        crf.predict([Graph(g.x / 1000, g.edges, g.edge_x) for g in graphs])

@@ -136,7 +136,7 @@ def test_void_of_pictures() -> None:
     hide = np.random.default_rng(1).random(y.shape) < 0.2
     void = np.where(hide, 255, y).astype(np.uint8)
     with pytest.warns(BlockbpWarning, match="255 in y hides labels.* unlabelled=None makes it a class") as told:
-        crf = GridCRF().fit(X, void)
+        crf = GridCRF(unlabelled=np.int64(-1)).fit(X, void)
     assert told[0].filename == __file__
     want = GridCRF(unlabelled=255).fit(X, void)
     assert np.array_equal(crf.coef_["node"], want.coef_["node"]) and crf.classes_.tolist() == [0, 1, 2]

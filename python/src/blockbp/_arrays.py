@@ -335,12 +335,12 @@ def known_of(y: Any, hidden: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
 
 
 def has_void(values: NDArray[Any]) -> bool:
-    """Report whether the last of all labels is 255 behind numbers of classes, and these are no greys, such as 0, 128, 255."""
+    """Report whether the last of all labels is 255 behind numbers of classes that are no greys, such as 0, 128, 255."""
     return len(values) > 2 and values[-1] == 255 and bool(values[-2] < 127 or len(values) > 16)
 
 
 def doubtful(classes: NDArray[Any]) -> list[Any]:
-    """Return classes that elsewhere stand for no label: -1 before others, 255 behind them, and what NaN is as a text."""
+    """Return classes that elsewhere stand for no label: -1 before others, 255 behind them, and NaN as a text."""
     names: list[Any] = classes.tolist()
     if classes.dtype.kind not in "iu":
         return [c for c in names if isinstance(c, str) and c in ("nan", "NaT", "<NA>")]

@@ -450,6 +450,7 @@ class Classifier(Estimator):
         if same(self.unlabelled, self._unsaid):
             warn([f"{c!r} in y is a class of its own; unlabelled={c!r} hides those labels" for c in doubtful(self.classes_)])
         self._labelled(instances, labels_of, labels)
+        self._alone_ = [_mark(i) for i in instances if len(instances) == 1 and i.labels is not None and -1 in i.labels]
         self.n_features_in_ = instances[0].x.shape[1]
         instances = _weighted(instances, sample_weight)
         manifest = {**self._manifest(instances), "states": [str(c) for c in names], "hidden_labels": True, "about": self._about()}
@@ -498,6 +499,8 @@ class Classifier(Estimator):
         if y is not None:
             self._labelled(instances, self._labels_of(X, y), Labels(self.classes_, self._hides()))
             clamp = ["--clamp"] * hold
+        elif verb == "predict" and hold and getattr(self, "_alone_", None) in [[_mark(i)] for i in instances[:1]]:
+            warn(["X is the network of fit, of whose labels none is held: predict(X, y) holds those that are known"])
         jobs = [f"--threads={threads(self.n_jobs)}"] if self.n_jobs not in (None, -1) else []
         with self._data(instances, {"hidden_labels": True}) as folder:
             self.save(folder / MODEL)
@@ -509,10 +512,10 @@ class Classifier(Estimator):
     def _options_of_predict(self) -> list[str]:
         return flags(checked(self.predict_options, "predict_options", "predict", self._names()))
 
-    def _infer(self, X: Any, y: Any, arguments: Sequence[str], array: str, images: dict[str, Any]) -> list[NDArray[Any]]:
+    def _infer(self, X: Any, y: Any, arguments: Sequence[str], array: str, images: dict[str, Any], hold: bool = True) -> list[NDArray[Any]]:
         """Run predict, and return an array for each instance, a row for each node."""
         given = ["-o", "out", "--arrays", *arguments, *self._options_of_predict()]
-        with self._ask("predict", X, y, given, images) as (folder, instances):
+        with self._ask("predict", X, y, given, images, hold) as (folder, instances):
             rows = np.load(os.path.join(folder / "out", array + ".npy"))
         ends = np.cumsum([len(i.x) for i in instances])
         parts = np.split(rows, ends[:-1])
@@ -597,7 +600,7 @@ class Classifier(Estimator):
         Labels that are no class of the fit count as not found, with a warning. It is an error where none is.
         """
         _, codes = self._truth(X, y, images)
-        found = np.concatenate([p.reshape(-1) for p in self._infer(X, None, [], "labels", images)])
+        found = np.concatenate([p.reshape(-1) for p in self._infer(X, None, [], "labels", images, False)])
         return float((found == codes)[codes != -1].mean())
 
     def _truth(self, X: Any, y: Any, images: dict[str, Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
@@ -616,6 +619,11 @@ class Classifier(Estimator):
         if (codes == -1).all():
             raise ValueError("no label of y is known: there is nothing to compare with")
         return np.concatenate([np.ma.getdata(a).reshape(-1) for a in arrays]), codes
+
+
+def _mark(instance: Instance) -> int:
+    """Return what tells a network with features from others."""
+    return hash(instance.x.tobytes() + instance.edges.tobytes())
 
 
 def attach() -> None:
@@ -676,7 +684,7 @@ def as_list(y: Any, what: str) -> Sequence[Any]:
 
 
 def same(a: Any, b: Any) -> bool:
-    return a is b or (type(a) is type(b) and bool(np.all(a == b)))
+    return a is b or isinstance(a, np.generic) and same(a.item(), b) or type(a) is type(b) and bool(np.all(a == b))
 
 
 def checked(options: Mapping[str, Any] | None, parameter: str, verb: str, own: Sequence[str]) -> Mapping[str, Any]:
@@ -690,8 +698,8 @@ def checked(options: Mapping[str, Any] | None, parameter: str, verb: str, own: S
     return options or {}
 
 
-# What messages of the command say of an option: {l2}, {counting=trw}, {eval!words of the command}, {!words for its users alone}.
-_REFERENCE = re.compile(r"\{([a-z0-9-]*)(?:([=!])([^{}]*))?\}")
+# What messages say of an option: {l2}, {counting=trw}, {eval!words of the command}, {!words for its users alone}.
+_REFERENCE = re.compile(r"\{([a-z0-9-]*)(?:([=!])((?:[^{}]|\{[=~]\})*))?\}")
 
 
 def told_of(verb: str, parameter: str, names: Mapping[str, str]) -> Callable[[str], str]:
@@ -701,7 +709,7 @@ def told_of(verb: str, parameter: str, names: Mapping[str, str]) -> Callable[[st
         name, mark, value = match.groups()
         short = name.replace("-", "_")
         if not name:
-            return {"=": "{", "!": ""}.get(mark, match[0])
+            return "" if mark == "!" else match[0]
         if name == "model" and name not in names:
             return {"ising": "IsingModel", "potts": "PottsModel"}.get(value, "IsingModel or PottsModel")
         if name not in names and short not in OPTIONS[verb]:
@@ -709,7 +717,7 @@ def told_of(verb: str, parameter: str, names: Mapping[str, str]) -> Callable[[st
         given = value.title() if value in ("true", "false") else value if (value or "")[:1].isdigit() else json.dumps(value)
         return (names.get(name) or f'{parameter}["{short}"]') + (f"={given}" if mark == "=" else "")
 
-    return lambda text: _REFERENCE.sub(option, text)
+    return lambda text: _REFERENCE.sub(option, text).replace("{=}", "{").replace("{~}", "}")
 
 
 def _class_weights(weights: Any, classes: NDArray[Any]) -> str:

@@ -154,7 +154,7 @@ class ChainCRF(Classifier):
         for n, sequence in enumerate(as_list(X, "X")):
             shape: tuple[int, ...] = () if hasattr(sequence, "columns") else getattr(sequence, "shape", ())
             if len(shape) == 2 and shape[1] != (columns := columns or shape[1]):
-                raise ValueError(f"X[{n}] has {shape[1]} columns, want {columns} as " + ("X[0]" if fitting else "in fit"))
+                raise ValueError(f"X[{n}] has {shape[1]} columns, want {columns} as {'X[0]' if fitting else 'in fit'}")
             tokens = sequence.to_dict("records") if hasattr(sequence, "columns") else as_list(sequence, f"X[{n}]")
             if len(tokens) == 0:
                 raise ValueError(f"X[{n}] is empty: leave sequences without tokens out, of y too")

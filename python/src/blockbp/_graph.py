@@ -83,7 +83,7 @@ class Graph:
             raise ValueError(f"node {without[0]!r} has no attribute x, its features: graph.nodes[{without[0]!r}]['x'] = [...]; give it to all or to none")
         if without:
             _unused("nodes have no features, which are graph.nodes[node]['x']", graph.nodes(data=True))
-        x = np.array([np.ravel(values.get("x", ())) for _, values in graph.nodes(data=True)], float if without else None)
+        x = np.array([np.ravel(has.get("x", ())) for _, has in graph.nodes(data=True)], float if without else None)
         return cls(x, *_joined(graph), nodes=list(graph.nodes))
 
 
@@ -209,7 +209,7 @@ class GraphCRF(Classifier):
             raise ModelError("this model has several types of nodes: use it with the command")
         forms = {"none": False, "constant": False, "dense": True}
         if len(model.schema["edge_types"]) > 1 or model.recipe.get("edge_form") not in forms:
-            raise ModelError("this model is not of arrays with one type of edges, without bins: use it with the command")
+            raise ModelError("this model is not of arrays with one type of edges, without bins: use it by the command")
         self._of_nodes(model)
         self.n_edge_features_in_ = len(model.features("edge")) - self.bias if forms[model.recipe["edge_form"]] else None
         self.directed = bool(model.schema["edge_types"]) and not model.schema["edge_types"][0].get("symmetric", False)
@@ -234,10 +234,11 @@ def _unused(known: str, items: Any) -> None:
         warn([f"{known} = [...]: {', '.join(map(repr, others[:3]))}{', …' if others[3:] else ''} {'is' if len(others) == 1 else 'are'} not used"])
 
 
-def by_order(nodes: Any, numbers: str, remedy: str, start: bool = False) -> None:
-    """Warn where nodes have whole numbers for names that say another order than theirs, or another start."""
+def by_order(nodes: Any, numbers: str, remedy: str, start: bool = False, gaps: bool = True) -> None:
+    """Warn where names of nodes are whole numbers, with gaps or without, that say another order, or another start."""
     names = [] if nodes is None else list(nodes)
-    if all(isinstance(name, (int, np.integer)) for name in names) and names != (list(range(len(names))) if start else sorted(names)):
+    numbers_alone = all(isinstance(name, (int, np.integer)) for name in names) and (gaps or not names or max(names) - min(names) < len(names))
+    if numbers_alone and names != (list(range(len(names))) if start else sorted(names)):
         warn([f"{numbers}, {', '.join(map(str, names[:3]))}, …, and not by their names: {remedy}"])
 
 
@@ -357,7 +358,7 @@ def _of_matrix(matrix: Any, nodes: int, where: str) -> tuple[NDArray[Any], NDArr
         dense = numeric(_array(matrix), 2, where + ".edges", "[nodes, nodes]")
         edges = np.argwhere(dense)
         values = dense[edges[:, 0], edges[:, 1]]
-    once, at, same = np.unique(edges[:, 0].astype(np.int64) * nodes + edges[:, 1], return_index=True, return_inverse=True)
+    once, at, same = np.unique(edges[:, 0].astype(np.int64) * nodes + edges[:, 1], True, True)
     if len(once) < len(edges):
         total = np.zeros(len(once), np.result_type(values, np.int64))
         np.add.at(total, same.reshape(-1), values)
@@ -419,7 +420,7 @@ def _masked(graph: Graph, labels: Any, n: int) -> Any:
             raise ValueError(f"y[{n}] labels {unknown[0]!r}, which is no node of X[{n}]")
         labels = np.array([labels.get(name) for name in graph.nodes] + [None], object)[:-1]
     else:
-        by_order(graph.nodes, f"y[{n}] is read in the order of graph.nodes", "of labels by name make a dict, {v: y[v] for v in graph}")
+        by_order(graph.nodes, f"y[{n}] is read in the order of graph.nodes", "of labels by name make a dict, {v: y[v] for v in graph}", gaps=False)
     labels = label_array(labels)
     if graph.mask is None:
         return labels

@@ -118,7 +118,7 @@ class GridCRF(Classifier):
             *axes, features = x.shape
             shape = tuple(axes)
             if features != wanted:
-                raise ValueError(f"X[{n}] has {features} features, want {wanted} as " + ("X[0]" if fitting else "in fit"))
+                raise ValueError(f"X[{n}] has {features} features, want {wanted} as {'X[0]' if fitting else 'in fit'}")
             if 0 in shape:
                 raise ValueError(f"X[{n}] has the shape {list(x.shape)}: it is empty")
             if shape not in joined:

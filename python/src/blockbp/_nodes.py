@@ -105,6 +105,8 @@ class NodeCRF(GraphCRF):
         if y is None:
             raise ValueError("y is None: want a label for each row of X")
         if weights is None:
+            if self.graph is not None:
+                by_order(self._network().nodes, "X counts nodes in the order of graph.nodes", "the number of one is list(graph.nodes).index(name)", True)
             self._learn(samples, y, edges)
         else:
             rows, values = _by_weight(weights, len(samples))
@@ -152,8 +154,7 @@ class NodeCRF(GraphCRF):
         if nodes.ndim != 1 or nodes.dtype.kind not in "iu":
             named = "; that of a name is list(graph.nodes).index(name)" if nodes.dtype.kind in "UO" else ""
             raise ValueError(f"X is {nodes.dtype} of the shape {list(nodes.shape)}, want numbers of nodes, [rows]{named}")
-        by_order((graph := self._network()).nodes, "X counts nodes in the order of graph.nodes", "the number of one is list(graph.nodes).index(name)", True)
-        count = len(instance_of(graph, "graph").x)
+        count = len(instance_of(self._network(), "graph").x)
         if len(wrong := nodes[(nodes < 0) | (nodes >= count)]):
             raise ValueError(f"X has {wrong[0]}, want numbers of nodes from 0 to {count - 1}")
         return nodes.astype(np.int64), count
