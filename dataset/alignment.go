@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/internal/formats"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 )
 
@@ -94,7 +95,7 @@ func (p *sampleReader) weighSequences(rows []string) {
 	})
 	if done {
 		p.warn("sequences weigh 1 over the number of those that are the same at %g %% of the sites or more: %d weigh as "+
-			"much as %.1f; {sample-weights!--sample-weights} sets that", 100*identity, len(rows), sum(p.weights))
+			"much as %.1f; {sample-weights!--sample-weights} sets that", 100*identity, len(rows), numeric.Sum(p.weights))
 	}
 }
 

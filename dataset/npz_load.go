@@ -213,7 +213,7 @@ func (l *npzLoader) build() {
 		if len(r.Columns) > 0 && r.Columns[0].Name != "" {
 			l.set.Names = append(l.set.Names, numeric.Map(r.Columns, func(c sampleColumn) string { return c.Name }))
 		}
-		if len(spec.SampleWeights) > 0 && sum(spec.SampleWeights) == 0 {
+		if len(spec.SampleWeights) > 0 && numeric.Sum(spec.SampleWeights) == 0 {
 			l.failAt(in.File, "", "", "all samples weigh 0: nothing is left to learn from")
 			return
 		}

@@ -374,12 +374,5 @@ func (p *sampleReader) weigh(t *formats.Table, column int) {
 		}
 		p.weights = append(p.weights, w)
 	}
-	p.warn("samples weigh %.6g in all", sum(p.weights))
-}
-
-func sum(x []float64) (total float64) {
-	for _, w := range x {
-		total += w
-	}
-	return total
+	p.warn("samples weigh %.6g in all", numeric.Sum(p.weights))
 }

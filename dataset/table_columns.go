@@ -154,7 +154,7 @@ func (c *columnSurvey) numbers() (values []float64, meant, odd int) {
 
 // meanOf adds numbers up by their size, so that their order does not tell.
 func meanOf(values []float64) float64 {
-	mean := sum(slices.Sorted(slices.Values(values))) / float64(len(values))
+	mean := numeric.Sum(slices.Sorted(slices.Values(values))) / float64(len(values))
 	if math.IsInf(mean, 0) || math.IsNaN(mean) { // no feature may be so large, and the cell will be named
 		return 0
 	}

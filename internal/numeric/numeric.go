@@ -10,6 +10,14 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
+// Sum is the sum, of one number after another.
+func Sum(x []float64) (total float64) {
+	for _, v := range x {
+		total += v
+	}
+	return total
+}
+
 // Resize returns a slice of n entries in the memory of s, or in new memory where that
 // is too short. The first min(len(s), n) entries are those of s, the others have any
 // value. Memory grows in proportion, so that a slice may be lengthened step by step.
