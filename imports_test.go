@@ -56,7 +56,8 @@ var mayImport = map[string][]string{
 		"internal/numeric", "internal/parallel", "internal/partition", "internal/simd"},
 	"internal/cut": {"internal/option", "crf", "graph", "internal/ground", "internal/memory",
 		"internal/partition"},
-	"internal/instances":   {"crf", "counting", "graph", "internal/ground", "internal/parallel", "internal/simd"},
+	"internal/instances": {"crf", "counting", "graph", "internal/ground", "internal/numeric", "internal/parallel",
+		"internal/simd"},
 	"internal/distributed": {"internal/numeric"},
 	"internal/gen":         {"graph"},
 	"internal/gibbs":       {"mrf", "internal/numeric"},
@@ -74,10 +75,9 @@ var mayImport = map[string][]string{
 
 	// What info says of files.
 	"internal/describe": {
-		"internal/option",
-		"internal/fileio",
-		"learn", "infer", "crf", "counting", "dataset", "graph", "mrf", "internal/exact", "internal/job", "internal/npy",
-		"internal/numeric", "internal/report", "internal/runfolder", "internal/uai",
+		"internal/option", "internal/fileio", "learn", "infer", "crf", "counting", "dataset", "graph", "mrf",
+		"internal/exact", "internal/job", "internal/npy", "internal/numeric", "internal/report",
+		"internal/runfolder", "internal/uai",
 	},
 
 	// What is drawn at random, to be learned.
@@ -105,9 +105,7 @@ var mayImport = map[string][]string{
 
 	// A training with what is said of it, for the command and the door.
 	"internal/job": {
-		"internal/option",
-		"internal/fileio",
-		"internal/cut", "internal/ground", "internal/upsample", "internal/instances", "internal/local",
+		"internal/option", "internal/cut", "internal/ground", "internal/upsample", "internal/instances", "internal/local",
 		"internal/standardise", "learn", "infer", "crf", "counting", "graph",
 		"dataset", "internal/bp", "internal/numeric", "internal/parallel", "internal/runfolder",
 		"internal/npy", "internal/report", "internal/memory", "internal/safetensors", "internal/spill",

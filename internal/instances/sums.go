@@ -6,6 +6,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/simd"
 )
@@ -191,11 +192,7 @@ func (s *Statistics) Frequencies() []float64 {
 
 // Normalise divides x by its sum, if that is positive.
 func Normalise(x []float64) {
-	total := 0.0
-	for _, v := range x {
-		total += v
-	}
-	if total > 0 {
+	if total := numeric.Sum(x); total > 0 {
 		for i := range x {
 			x[i] /= total
 		}

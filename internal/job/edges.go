@@ -11,6 +11,7 @@ import (
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/instances"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 )
 
@@ -122,11 +123,7 @@ func justified(in *crf.Instance) edgeRule {
 
 // meanCoupling is the mean of couplings; 0 without edges.
 func meanCoupling(in *crf.Instance) float64 {
-	sum := 0.0
-	for _, coupling := range couplings(in) {
-		sum += coupling
-	}
-	return sum / float64(max(1, in.Graph.NumEdges()))
+	return numeric.Sum(couplings(in)) / float64(max(1, in.Graph.NumEdges()))
 }
 
 // couplings are the weights of equal states, of each edge of a network, that neighbours who are alike justify:
@@ -138,9 +135,11 @@ func meanCoupling(in *crf.Instance) float64 {
 // never turn back, would have the largest eigenvalue 1, and sum-product would be about to give one state to all nodes
 // (Decelle, Krzakala, Moore and Zdeborová, 2011). One J for all edges, that is no larger in the midst of hubs, is too
 // small elsewhere. Edges to neighbours that u and v share close triangles, and hand on what has partly come already:
-// these count half (results/README.md).
+// these count half. Tree-reweighted messages across an edge that a share ρ of all spanning trees has, about 1 over the
+// degree of either end, are those of J/ρ. Where states and neighbours are many they would hand on nearly all, and one
+// class would come to claim all nodes: there J lets them hand on at most 0.7 (results/README.md).
 func couplings(in *crf.Instance) []float64 {
-	const spare = 0.8
+	const spare, most = 0.8, 0.7
 	weights, around := slices.Repeat([]float64{1}, in.Graph.NumEdges()), make([]float64, in.Graph.NumNodes())
 	weighed := carriers(in.Schema(), []*crf.Instance{in}, edgesPotts)
 	us, vs := in.Graph.Ends()
@@ -156,10 +155,12 @@ func couplings(in *crf.Instance) []float64 {
 		around[vs[e]] += weights[e]
 	}
 	for e, shared := range triangles(in.Graph, weights) {
-		if w := weights[e]; w > 0 {
-			u, v := around[us[e]]-w, around[vs[e]]-w
-			theta := spare * w / math.Sqrt(max(w, u-shared[0]/2)*max(w, v-shared[1]/2))
-			weights[e] = math.Log1p(float64(in.States(us[e])) * theta / (1 - theta))
+		if w, u, v := weights[e], us[e], vs[e]; w > 0 {
+			handing := func(theta float64) float64 { return math.Log1p(float64(in.States(u)) * theta / (1 - theta)) }
+			weights[e] = handing(spare * w / math.Sqrt(max(w, around[u]-w-shared[0]/2)*max(w, around[v]-w-shared[1]/2)))
+			if rho := 1/float64(in.Graph.Degree(u)) + 1/float64(in.Graph.Degree(v)); rho < 1 {
+				weights[e] = min(weights[e], rho*handing(most))
+			}
 		}
 	}
 	return weights

@@ -259,6 +259,7 @@ func TestFewLabels(t *testing.T) {
 		"three classes":  {planted(3, 60, 8, .15, 1), []int{1, 2}, .02, -.1},
 		"no constant":    {planted(3, 60, 8, .15, 1).withoutBias(), []int{1, 2}, .02, -.1},
 		"twelve classes": {planted(12, 10, 10, .04, 2), []int{2}, -.02, -.1},
+		"sixteen":        {planted(16, 12, 14, .06, 11), []int{1}, .05, -.1},
 		"weights":        {planted(3, 60, 8, .4, 4).weighed(4), []int{5, 12}, -.02, -.1},
 		"hubs":           {hubs(4, 60, 6, .1, 6), []int{1, 2, 5}, .02, -.1},
 		"degree 27":      {planted(2, 100, 27, .3, 3), []int{2}, .05, -.1},
