@@ -6,7 +6,6 @@ import (
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/linear"
 	"github.com/blockbp/blockbp/internal/simd"
-	"github.com/blockbp/blockbp/internal/spill"
 )
 
 // Whole passes over messages that crawl, such as those of strongly coupled pictures, have momentum, as
@@ -93,12 +92,11 @@ func (m *messages) makeRoom() {
 		return
 	}
 	for _, u := range m.units {
-		n := u.net.Messages() + u.net.Beliefs()
 		if m.gathers() {
-			u.passStart = spill.Zeros[float64](m.spilled.space, n)
+			u.passStart = u.newCopy(m.spilled.space)
 		}
 		if m.goesBack {
-			u.acceptedState = spill.Zeros[float64](m.spilled.space, n)
+			u.acceptedState = u.newCopy(m.spilled.space)
 		}
 	}
 }

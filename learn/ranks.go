@@ -65,8 +65,8 @@ func (r *ranks) begin() {
 	r.inf.each(len(r.inf.units), func(_, i int) {
 		u, here := r.inf.units[i], r.visitedHere(i)
 		for s := range int32(u.in.Graph.NumNodes()) {
-			if at := u.net.BeliefAt(s); at >= 0 && here(s) {
-				bp.Even(u.state.LogBelief[at:][:u.in.States(s)])
+			if here(s) {
+				u.net.Begin(u.state.LogBelief, s)
 			}
 		}
 	})

@@ -167,11 +167,22 @@ func (p *Problem) addClamped(units []*unit, total float64) ([]*unit, error) {
 
 // allocate makes room for what the unit remembers between visits.
 func (u *unit) allocate(layout *crf.Layout, space *spill.Space, kept int) {
-	u.state = &bp.State{
-		LogMessage: spill.Zeros[float64](space, u.net.Messages()), LogBelief: spill.Zeros[float64](space, u.net.Beliefs()),
-	}
+	u.state = &bp.State{}
+	u.state.LogMessage, u.state.LogBelief = u.newCopy(space).halves(u)
 	u.untied = make([]float64, layout.UntiedSize)
 	u.cutBeliefs = spill.Zeros[float64](space, kept)
+}
+
+// newCopy makes room for messages and beliefs. Those of observed nodes are what they stay: no visit changes them, and no
+// checkpoint has them.
+func (u *unit) newCopy(space *spill.Space) messageCopy {
+	c := messageCopy(spill.Zeros[float64](space, u.net.Messages()+u.net.Beliefs()))
+	for s, y := range u.net.Observed {
+		if _, beliefs := c.halves(u); y >= 0 {
+			u.net.Begin(beliefs, int32(s))
+		}
+	}
+	return c
 }
 
 // addExtra notes that the nodes without a state in observed have a term more, of some weight.

@@ -164,7 +164,7 @@ func (w *Workspace) kernelEdges(dst []float64, net *Net, st *State, block *parti
 	w.together.Begin(hi-lo, ku, kv, net.beliefAt, net.messageAt)
 	for q, e := range block.Edges[lo:hi] {
 		a, c := u[e], v[e]
-		if !plain && (w.form(int32(lo+q)).log || net.observed(a) || net.observed(c)) {
+		if !plain && (w.form(int32(lo+q)).log || !net.keeps(a) || !net.keeps(c)) {
 			break
 		}
 		w.together.Add(e, a, c)

@@ -17,7 +17,8 @@ type Net struct {
 	Card     []int32 // [nodes] number of states
 	Counting *counting.Numbers
 	// Observed is nil, or the state of each observed node and −1 for the others.
-	// Observed nodes keep no belief, and no message into them exists.
+	// Where at most half are, and all have as many states, a State has log-beliefs of observed nodes, too, −Inf but for
+	// that of the observed state, and messages into them, so that kernels need not ask. They never change.
 	Observed []int32
 
 	rhoNode     []float64 // [nodes] ρ_s
@@ -25,7 +26,7 @@ type Net struct {
 	class       []uint8   // [edges] which of classes distinct c_uv an edge has, where they are few
 	classes     int
 	same        float64 // c_uv of every edge, or 0
-	uniform     int     // states of every node, where all have as many and none is observed; else 0
+	uniform     int     // states of every node, where all have as many and at most half are observed; else 0
 	beliefAt    []int   // [nodes] offset in State.LogBelief, −1 if observed
 	messageAt   []int   // [directed edges] offset in State.LogMessage, −1 if there is none
 	numBeliefs  int
@@ -55,13 +56,15 @@ func NewNet(g *graph.Graph, card []int32, counting *counting.Numbers, observed [
 		net.same = counting.Edge[0]
 	}
 	net.proximal = proximal(g, counting)
-	same := observed == nil
+	same, free := true, 0 // of observation
 	for s, k := range card {
 		if k < 1 {
 			return nil, fmt.Errorf("bp: node %d has %d states, want at least 1", s, k)
 		}
 		net.maxCard = max(net.maxCard, int(k))
-		same = same && k == card[0]
+		if same = same && k == card[0]; !net.observed(int32(s)) {
+			free++
+		}
 	}
 	for e := range int32(g.NumEdges()) {
 		net.maxPair = max(net.maxPair, net.pairStates(e))
@@ -69,7 +72,7 @@ func NewNet(g *graph.Graph, card []int32, counting *counting.Numbers, observed [
 			break
 		}
 	}
-	if same && len(card) > 0 {
+	if same && len(card) > 0 && 2*free >= len(card) {
 		net.uniform = int(card[0])
 		net.numBeliefs = net.uniform * g.NumNodes()
 		net.numMessages = net.uniform * 2 * g.NumEdges()
@@ -101,6 +104,9 @@ func (n *Net) layOut() {
 
 func (n *Net) observed(s int32) bool { return n.Observed != nil && n.Observed[s] >= 0 }
 
+// keeps reports whether a State has a log-belief of node s, and messages into it.
+func (n *Net) keeps(s int32) bool { return n.uniform > 0 || !n.observed(s) }
+
 // rho returns c_uv of an edge.
 func (n *Net) rho(e int32) float64 {
 	if n.same != 0 {
@@ -109,7 +115,7 @@ func (n *Net) rho(e int32) float64 {
 	return n.Counting.Edge[e]
 }
 
-// belief returns the log-belief of node s, or nil if it is observed.
+// belief returns the log-belief of node s, or nil if there is none, as it is observed.
 func (n *Net) belief(st *State, s int32) []float64 {
 	if at := n.BeliefAt(s); at >= 0 {
 		return st.LogBelief[at:][:n.Card[s]]
@@ -117,7 +123,7 @@ func (n *Net) belief(st *State, s int32) []float64 {
 	return nil
 }
 
-// message returns the log-message of directed edge d, whose target is t, or nil if t is observed.
+// message returns the log-message of directed edge d, whose target is t, or nil if there is none.
 func (n *Net) message(st *State, d, t int32) []float64 {
 	if at := n.MessageAt(d); at >= 0 {
 		return st.LogMessage[at:][:n.Card[t]]
@@ -125,7 +131,7 @@ func (n *Net) message(st *State, d, t int32) []float64 {
 	return nil
 }
 
-// BeliefAt says where the log-belief of node s begins in State.LogBelief; −1: it is observed.
+// BeliefAt says where the log-belief of node s begins in State.LogBelief; −1: there is none, as it is observed.
 func (n *Net) BeliefAt(s int32) int {
 	if n.uniform > 0 {
 		return int(s) * n.uniform
@@ -133,7 +139,8 @@ func (n *Net) BeliefAt(s int32) int {
 	return n.beliefAt[s]
 }
 
-// MessageAt says where the log-message of directed edge d begins in State.LogMessage; −1: its target is observed.
+// MessageAt says where the log-message of directed edge d begins in State.LogMessage; −1: there is none, as its target
+// is observed.
 func (n *Net) MessageAt(d int32) int {
 	if n.uniform > 0 {
 		return int(d) * n.uniform
@@ -143,10 +150,10 @@ func (n *Net) MessageAt(d int32) int {
 
 // State is what inference on a network remembers between visits of a block.
 type State struct {
-	// LogMessage holds λ_d/ρ of every directed edge d over the states of its target, unless that is observed. The largest
-	// entry is 0, or less where damping has mixed it with an older message.
+	// LogMessage holds λ_d/ρ of every directed edge d over the states of its target, zeros or none where that is observed.
+	// The largest entry is 0, or less where damping has mixed it with an older message.
 	LogMessage []float64
-	// LogBelief holds log τ_s of every node that is not observed.
+	// LogBelief holds log τ_s of every node, or of every one that is not observed.
 	LogBelief []float64
 }
 
@@ -168,15 +175,24 @@ func (st *State) Fit(net *Net) {
 func (st *State) Reset(net *Net) {
 	clear(st.LogMessage)
 	for s := range int32(net.Graph.NumNodes()) {
-		Even(net.belief(st, s))
+		net.Begin(st.LogBelief, s)
 	}
 }
 
-// Even makes the log-belief of a node uniform.
-func Even(belief []float64) {
-	even := -math.Log(float64(len(belief)))
-	for i := range belief {
-		belief[i] = even
+// Begin makes the log-belief of node s, if there is one, uniform, or sure of the state in which it is observed.
+func (n *Net) Begin(beliefs []float64, s int32) {
+	at, x := n.BeliefAt(s), -math.Log(float64(n.Card[s]))
+	if at < 0 {
+		return
+	}
+	if n.observed(s) {
+		x = math.Inf(-1)
+	}
+	for i := range n.Card[s] {
+		beliefs[at+int(i)] = x
+	}
+	if n.observed(s) {
+		beliefs[at+int(n.Observed[s])] = 0
 	}
 }
 
@@ -191,7 +207,7 @@ func (n *Net) Beliefs() int { return n.numBeliefs }
 
 // NodeBeliefs writes τ_s of all nodes into dst [their states], one behind the other.
 func (n *Net) NodeBeliefs(dst []float64, st *State) {
-	if n.Observed == nil {
+	if n.beliefAt == nil || n.Observed == nil {
 		simd.Exp(dst, st.LogBelief)
 		return
 	}
