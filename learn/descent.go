@@ -23,8 +23,8 @@ import (
 //
 // From a step that is refused messages go back to those of the origin, and the next one is shorter, or damped more. At
 // the origin a bound is taken as it is. Where messages could not follow the last line, as a step was refused or, with
-// hidden labels, took more than a pass, sweeps come first: the next line begins when what they gain in a pass is little
-// beside what it promises. Where F is a bound, the accepted point of the lowest F is kept for a run that a limit ends.
+// hidden labels, took more than a pass, sweeps come first: the next line begins when what they gain in a pass, or all
+// they may gain, is little beside what it promises. Where F is a bound, a run that a limit ends keeps its lowest point.
 type descent struct {
 	descentState
 	messages  *messages
@@ -69,8 +69,7 @@ const (
 	// lineGrowth is how much longer than the step before the first one on a line may be, if messages followed that. Else
 	// it is as long: what they could not follow a moment ago they will hardly follow now.
 	lineGrowth = 4
-	// littleGained is the share of the fall promised by a line that sweeps may still gain in a pass when it begins,
-	// where messages lag.
+	// littleGained of the fall that a line promises is what sweeps may still gain when it begins, where messages lag.
 	littleGained = 0.2
 	// smallestAlpha is the shortest step that is tried on a line.
 	smallestAlpha = 1e-10
@@ -86,8 +85,7 @@ const (
 	// mostUnsettled is the share of the fall to be judged by which an F that is no bound may
 	// still change in a pass, and mostPassesHere how many passes at the same weights wait for that.
 	mostUnsettled, mostPassesHere = 0.1, 100
-	// stillToCome multiplies the last change of such an F: as much is still to come where
-	// changes shrink by a quarter in each pass.
+	// stillToCome multiplies the last change of such an F: as much is to come where changes shrink by a quarter a pass.
 	stillToCome = 3
 )
 
@@ -320,7 +318,9 @@ func (d *descent) advance(theta, gradient []float64) float64 {
 	copy(d.originGradient, gradient)
 	d.curvature.Direct(d.direction, gradient)
 	d.slope = -simd.Dot(gradient, d.direction)
-	if d.lags = d.lags && !(d.fell <= -d.slope/2*littleGained); d.lags {
+	if little := -d.slope / 2 * littleGained; d.lags && d.messages.progress.Pass.Gap <= little {
+		d.lags, d.firstAlpha = false, min(1, lineGrowth*d.firstAlpha) // sweeps gain no more than the gap: messages followed
+	} else if d.lags = d.lags && !(d.fell <= little); d.lags {
 		return 0
 	}
 	if d.movesMessages = d.messages.isSmall(); d.movesMessages {
