@@ -69,7 +69,7 @@ var mayImport = map[string][]string{
 
 	// What people see knows nothing of learning.
 	"internal/runfolder": {"internal/option", "internal/fileio", "internal/printable", "internal/simd"},
-	"internal/report":    {"internal/option", "internal/printable"},
+	"internal/report":    {"internal/numeric", "internal/option", "internal/printable"},
 
 	"internal/watch": {"learn", "internal/fileio", "internal/job", "internal/printable", "internal/runfolder"},
 

@@ -10,6 +10,7 @@ import (
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/linear"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/simd"
 	"github.com/blockbp/blockbp/internal/spill"
@@ -443,11 +444,7 @@ func (inf *inference) newResponse() *linear.Response {
 	if inf.model.Layout.Size > linear.MaxDense {
 		return nil
 	}
-	var units []linear.Unit
-	for _, u := range inf.units {
-		units = append(units, u.linear())
-	}
-	return linear.NewResponse(inf.model, units, inf.passWork())
+	return linear.NewResponse(inf.model, numeric.Map(inf.units, (*unit).linear), inf.passWork())
 }
 
 // slack is the rise over the first objective that proves nothing: what the messages of a check still change by, 1e-6

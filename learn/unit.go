@@ -173,14 +173,12 @@ func (u *unit) allocate(layout *crf.Layout, space *spill.Space, kept int) {
 	u.cutBeliefs = spill.Zeros[float64](space, kept)
 }
 
-// newCopy makes room for messages and beliefs. Those of observed nodes are what they stay: no visit changes them, and no
-// checkpoint has them.
+// newCopy makes room for messages and beliefs, with those of observed nodes, which no visit and no checkpoint writes.
 func (u *unit) newCopy(space *spill.Space) messageCopy {
 	c := messageCopy(spill.Zeros[float64](space, u.net.Messages()+u.net.Beliefs()))
-	for s, y := range u.net.Observed {
-		if _, beliefs := c.halves(u); y >= 0 {
-			u.net.Begin(beliefs, int32(s))
-		}
+	_, beliefs := c.halves(u)
+	for s := range u.net.Observed {
+		u.net.Begin(beliefs, int32(s))
 	}
 	return c
 }

@@ -174,7 +174,7 @@ func (w *Workspace) sizes(net *Net, list links, lo, hi int32) (n simd.Sizes, wei
 	for _, node := range b.nodes {
 		for end := lo + node.Messages; lo < end; lo++ {
 			s, k := list.source[lo], int32(0)
-			if f := w.form(list.edge[lo]); !f.log && f.band == (simd.Band{}) && net.keeps(s) {
+			if f := w.form(list.edge[lo]); !f.log && f.band == (simd.Band{}) && net.BeliefAt(s) >= 0 {
 				k = net.Card[s]
 			}
 			b.sources, b.targets = append(b.sources, k), append(b.targets, node.States)

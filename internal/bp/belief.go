@@ -164,7 +164,7 @@ func (w *Workspace) kernelEdges(dst []float64, net *Net, st *State, block *parti
 	w.together.Begin(hi-lo, ku, kv, net.beliefAt, net.messageAt)
 	for q, e := range block.Edges[lo:hi] {
 		a, c := u[e], v[e]
-		if !plain && (w.form(int32(lo+q)).log || !net.keeps(a) || !net.keeps(c)) {
+		if !plain && (w.form(int32(lo+q)).log || net.BeliefAt(a) < 0 || net.BeliefAt(c) < 0) {
 			break
 		}
 		w.together.Add(e, a, c)
@@ -282,13 +282,6 @@ func (c *consistency) gather(net *Net, st *State, edges []int32) (ku, kv int) {
 
 // beliefsOf writes the beliefs of the nodes at one end of edges, of k states each.
 func (n *Net) beliefsOf(dst []float64, st *State, edges, ends []int32, k int) {
-	if n.uniform > 0 {
-		for i, e := range edges {
-			copy(dst[i*k:][:k], st.LogBelief[int(ends[e])*k:])
-		}
-		simd.Exp(dst, dst)
-		return
-	}
 	for i, e := range edges {
 		row := dst[i*k:][:k]
 		if b := n.belief(st, ends[e]); b != nil {

@@ -104,9 +104,6 @@ func (n *Net) layOut() {
 
 func (n *Net) observed(s int32) bool { return n.Observed != nil && n.Observed[s] >= 0 }
 
-// keeps reports whether a State has a log-belief of node s, and messages into it.
-func (n *Net) keeps(s int32) bool { return n.uniform > 0 || !n.observed(s) }
-
 // rho returns c_uv of an edge.
 func (n *Net) rho(e int32) float64 {
 	if n.same != 0 {
@@ -139,8 +136,7 @@ func (n *Net) BeliefAt(s int32) int {
 	return n.beliefAt[s]
 }
 
-// MessageAt says where the log-message of directed edge d begins in State.LogMessage; −1: there is none, as its target
-// is observed.
+// MessageAt says where the log-message of directed edge d begins in State.LogMessage; −1: its target has no belief.
 func (n *Net) MessageAt(d int32) int {
 	if n.uniform > 0 {
 		return int(d) * n.uniform

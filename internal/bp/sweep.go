@@ -127,8 +127,6 @@ func (n *Net) cavity(dst []float64, st *State, s, d int32) (largest float64) {
 		return 0
 	}
 	largest = math.Inf(-1)
-	message = message[:len(belief)]
-	dst = dst[:len(belief)]
 	for i, b := range belief {
 		x := b - message[i]
 		if isForbidden(b) || isForbidden(message[i]) {

@@ -335,11 +335,7 @@ func (s *softMaxima) sum() (total float64) {
 	}
 	simd.Exp(s.arguments, s.arguments)
 	for i := range totals {
-		sum := 0.0
-		for _, e := range s.arguments[s.starts[i]:s.starts[i+1]] {
-			sum += e
-		}
-		totals[i] = sum
+		totals[i] = numeric.Sum(s.arguments[s.starts[i]:s.starts[i+1]])
 	}
 	simd.Log(totals, totals)
 	for i, c := range s.counts {

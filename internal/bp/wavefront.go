@@ -76,14 +76,14 @@ func (w *Workspace) planWavefront(net *Net, block *partition.Block) bool {
 		}
 		for ; edge < edges; edge++ {
 			for _, d := range [2]int32{2 * edge, 2*edge + 1} {
-				if target := net.Graph.Target(d); net.keeps(target) {
+				if target := net.Graph.Target(d); net.BeliefAt(target) >= 0 {
 					t.messages += int(net.Card[target])
 					last = max(last, of[target])
 				}
 			}
 		}
 		for ; node < nodes; node++ {
-			if net.keeps(node) {
+			if net.BeliefAt(node) >= 0 {
 				t.beliefs += int(net.Card[node])
 			}
 			for _, d := range net.Graph.Incoming(node) {

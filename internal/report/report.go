@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/printable"
 )
@@ -169,10 +170,7 @@ func (r *Report) Confusion(names []string, counts [][]int64) {
 	r.put("</tr></thead>\n<tbody>")
 	for i, row := range counts {
 		r.add(`<tr><th scope="row">%s</th>`, names[i])
-		total := int64(0)
-		for _, n := range row {
-			total += n
-		}
+		total := numeric.Sum(row)
 		for _, n := range row {
 			text, class, style := "–", "", ""
 			if total > 0 {
