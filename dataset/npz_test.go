@@ -18,6 +18,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/memory"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
@@ -71,10 +72,7 @@ func TestNPZRoundTrip(t *testing.T) {
 // The files were written by NumPy; see testdata/numpy/make.py.
 func TestNPZFromNumPy(t *testing.T) {
 	set := mustOpen(t, filepath.Join("testdata", "numpy"), Options{})
-	var names []string
-	for _, in := range set.Instances {
-		names = append(names, in.Name)
-	}
+	names := numeric.Map(set.Instances, func(in *crf.Instance) string { return in.Name })
 	oracle.MustEqual(t, names, []string{"2", "3", "10"}, "instances")
 	in := set.Instances[0]
 	oracle.Equal(t, in.Samples(), [][]int32{{0, 1, 1, -1}, {1, 1, 2, 0}}, "labels")

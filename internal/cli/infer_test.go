@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
@@ -97,10 +98,7 @@ func readMAR(t testing.TB, text string) [][]float64 {
 	if len(fields) < 2 || fields[0] != "MAR" {
 		t.Fatalf("marginals begin with %.40q, want MAR", text)
 	}
-	var numbers []float64
-	for _, f := range fields[1:] {
-		numbers = append(numbers, oracle.Must(strconv.ParseFloat(f, 64))(t))
-	}
+	numbers := numeric.Map(fields[1:], func(f string) float64 { return oracle.Must(strconv.ParseFloat(f, 64))(t) })
 	n, numbers := int(numbers[0]), numbers[1:]
 	marginals := make([][]float64, n)
 	for s := range n {

@@ -20,6 +20,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	numpy "github.com/blockbp/blockbp/internal/npy"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
@@ -266,12 +267,8 @@ func predictedLabels(t testing.TB, path string, nodes, states int) []int32 {
 	labels := make([]int32, nodes)
 	for s := range labels {
 		row := belief[s*states:][:states]
-		sum := 0.0
-		for _, b := range row {
-			sum += b
-		}
 		labels[s] = int32(values[s])
-		if math.Abs(sum-1) > 1e-9 || row[labels[s]] != slices.Max(row) || slices.Min(row) < 0 {
+		if math.Abs(numeric.Sum(row)-1) > 1e-9 || row[labels[s]] != slices.Max(row) || slices.Min(row) < 0 {
 			t.Fatalf("%s: node %d has label %d and beliefs %v", path, s, labels[s], row)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
@@ -18,10 +19,7 @@ func TestCoupling(t *testing.T) {
 		for i := range c.Belief {
 			c.Belief[i] = math.Exp(2 * rng.NormFloat64())
 		}
-		total := 0.0
-		for _, p := range c.Belief {
-			total += p
-		}
+		total := numeric.Sum(c.Belief)
 		for i := range c.Belief {
 			c.Belief[i] /= total
 		}

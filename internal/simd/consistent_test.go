@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/numeric"
 )
 
 // consistentCase is some edges of one shape.
@@ -208,11 +210,7 @@ func checkSums(t *testing.T, what string, c consistentCase, rows, columns []floa
 		table := c.beliefs[i*c.ku*c.kv:][:c.ku*c.kv]
 		off := 0.0
 		for x := range c.ku {
-			sum := 0.0
-			for _, b := range table[x*c.kv:][:c.kv] {
-				sum += b
-			}
-			off += math.Abs(sum - rows[i*c.ku+x])
+			off += math.Abs(numeric.Sum(table[x*c.kv:][:c.kv]) - rows[i*c.ku+x])
 		}
 		for y := range c.kv {
 			sum := 0.0

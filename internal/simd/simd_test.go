@@ -17,10 +17,7 @@ const guard = 0x1.23456789abcdep+77
 // guarded returns a slice of n entries at some offset in an array of guards, and a function that checks the guards.
 func guarded(t testing.TB, n, offset int) (x []float64, check func(what string)) {
 	const before, after = 16, 24
-	array := make([]float64, before+offset+n+after)
-	for i := range array {
-		array[i] = guard
-	}
+	array := slices.Repeat([]float64{guard}, before+offset+n+after)
 	x = array[before+offset:][:n:n]
 	return x, func(what string) {
 		t.Helper()

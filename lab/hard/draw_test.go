@@ -169,9 +169,8 @@ func (d *drawing) drawScales() {
 	m := d.problem.Model
 	d.truth = m.Clone()
 	draw := func(features int, scaled bool, span crf.Span) {
-		scales := make([]float64, features)
+		scales := slices.Repeat([]float64{1}, features)
 		for j := range scales {
-			scales[j] = 1
 			if scaled {
 				scales[j] = math.Pow(10, -2+4*d.rng.Float64()) // 0.01 to 100
 			}
