@@ -27,7 +27,7 @@ var mayImport = map[string][]string{
 
 	"graph":    {},
 	"mrf":      {"graph"},
-	"counting": {"graph", "internal/parallel"},
+	"counting": {"graph", "internal/numeric", "internal/parallel"},
 	"crf":      {"graph", "internal/fileio", "internal/numeric", "internal/safetensors"},
 
 	// Inference stands beside learning: neither knows the other.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/parallel"
 )
 
@@ -195,12 +196,8 @@ func (r *roots) shares(forests int) []float64 {
 
 // parents is forestSample.Parent of the one spanning forest of a graph without cycles.
 func parents(g *graph.Graph) []float64 {
-	forest := make([]int32, g.NumEdges())
-	for e := range forest {
-		forest[e] = int32(e)
-	}
 	r := newRoots(g)
-	r.add(forest)
+	r.add(numeric.To(g.NumEdges()))
 	return r.shares(1)
 }
 

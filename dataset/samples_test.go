@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
@@ -53,10 +54,7 @@ func TestSamples(t *testing.T) {
 		for _, of := range set.Schema.NodeTypes {
 			states = append(states, of.States)
 		}
-		var columns []string
-		for _, column := range set.Recipe.Columns {
-			columns = append(columns, column.Name)
-		}
+		columns := numeric.Map(set.Recipe.Columns, func(c sampleColumn) string { return c.Name })
 		in := set.Instances[0]
 		if got := fmt.Sprint(in.Samples()); got != c.labels || fmt.Sprint(states) != c.states || strings.Join(columns, " ") != c.columns || in.Graph.NumEdges() != c.pairs {
 			t.Errorf("%s: labels %s, states %v, columns %q, %d edges", name, got, states, columns, in.Graph.NumEdges())

@@ -16,6 +16,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/runstate"
@@ -41,10 +42,9 @@ func (s *State) clone() *State {
 	c := &State{Iteration: s.Iteration}
 	c.saved.Progress = slices.Clone(s.saved.Progress)
 	c.saved.Open = func() (*safetensors.File, error) {
-		var tensors []safetensors.Tensor
-		for _, a := range c.saved.Arrays {
-			tensors = append(tensors, safetensors.New(a.Name, []int{len(a.Values)}, a.Values))
-		}
+		tensors := numeric.Map(c.saved.Arrays, func(a runstate.Array) safetensors.Tensor {
+			return safetensors.New(a.Name, []int{len(a.Values)}, a.Values)
+		})
 		var file bytes.Buffer
 		if err := safetensors.Write(&file, map[string]string{runstate.ProgressKey: string(c.saved.Progress)}, tensors); err != nil {
 			return nil, err

@@ -23,6 +23,7 @@ import (
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/cli"
 	"github.com/blockbp/blockbp/internal/distributed"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/synthetic"
 )
@@ -63,10 +64,7 @@ func namesIn(folder string) []string {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	var names []string
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
+	names := numeric.Map(entries, os.DirEntry.Name)
 	return names
 }
 

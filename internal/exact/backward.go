@@ -64,10 +64,9 @@ func (r *run) distribute(i int, answer *Answer) error {
 	b := &r.plan.buckets[i]
 	inputs, scopes := r.inputs(i)
 	loop, product := r.multiply(i, append(inputs, &r.weights[i]), append(scopes, b.scope[1:]))
-	var sums []*view
-	for _, c := range b.children {
-		sums = append(sums, loop.addView(b, r.plan.buckets[c].scope[1:], r.weights[c].entries))
-	}
+	sums := numeric.Map(b.children, func(c int32) *view {
+		return loop.addView(b, r.plan.buckets[c].scope[1:], r.weights[c].entries)
+	})
 	var joint [][]float64 // [groups of the bucket]
 	if answer.Factors != nil {
 		for g := range b.groups {

@@ -10,6 +10,7 @@ import (
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/partition"
+	"github.com/blockbp/blockbp/internal/simd"
 )
 
 // PseudoLikelihood is the negative log-pseudo-likelihood (Besag 1975)
@@ -139,11 +140,7 @@ func ClassWeight(weights [][]float64, in *crf.Instance, s, y int32) float64 {
 // softmax replaces logits by probabilities and returns the logarithm of what they
 // were divided by, log Σ exp. Logits of −Inf get probability zero.
 func softmax(p []float64) (logSum float64) {
-	largest := math.Inf(-1)
-	for _, x := range p {
-		largest = max(largest, x)
-	}
-	sum := 0.0
+	largest, sum := simd.Max(p), 0.0
 	for i, x := range p {
 		p[i] = math.Exp(x - largest)
 		sum += p[i]

@@ -255,9 +255,7 @@ func (t *tile) normalise(l *PseudoLikelihood, in *crf.Instance, first int, sampl
 			if t.first > 0 {
 				largest = 0
 			}
-			for _, x := range p {
-				largest = max(largest, x)
-			}
+			largest = max(largest, simd.Max(p))
 			if int(y) >= t.first {
 				own = p[int(y)-t.first]
 			}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
@@ -94,10 +95,7 @@ func TestEntitiesOfTheField(t *testing.T) {
 	if all != (entityCount{5, 5, 2}) || e.score().Precision != 0.4 || e.score().Recall != 0.4 || e.score().F1 != 0.4 {
 		t.Errorf("%+v", e.score())
 	}
-	var rows []string
-	for _, row := range (&Scored{Entities: e}).EntityTable().Rows {
-		rows = append(rows, strings.Join(row, " "))
-	}
+	rows := numeric.Map((&Scored{Entities: e}).EntityTable().Rows, func(r []string) string { return strings.Join(r, " ") })
 	want := []string{"LOC 2 2 1 50.00 % 50.00 % 50.00 %", "ORG 1 2 0 0.00 % 0.00 % 0.00 %",
 		"PER 2 1 1 100.00 % 50.00 % 66.67 %", "all 5 5 2 40.00 % 40.00 % 40.00 %"}
 	oracle.Equal(t, rows, want, "rows")

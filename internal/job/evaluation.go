@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -247,9 +248,7 @@ func (p *Prepared) evaluate(ctx context.Context, r *Result, watch Watch) (scores
 }
 
 // harm compares a model with one of the same features that was trained without edges, whose score stays in
-// Scored.Alone. It says where the model predicts an evaluation set worse, in accuracy as in log loss, or where its log
-// loss is over twice the other's; "" where it does not. Of a smaller difference in one of the
-// two nothing is said: it may be chance.
+// Scored.Alone. It says where the model predicts an evaluation set worse; "" where it does not.
 func (p *Prepared) harm(ctx context.Context, r *Result, e *Evaluation, scored *Scored) (string, error) {
 	features := func(t crf.NodeType) bool { return t.Features > 0 }
 	joined := func(in *crf.Instance) bool { return in.Graph.NumEdges() > 0 }
@@ -267,14 +266,20 @@ func (p *Prepared) harm(ctx context.Context, r *Result, e *Evaluation, scored *S
 		return "", err
 	}
 	have, alone := scored.Score, scored.Alone.Score
-	if !(have.MeanLogLoss() > alone.MeanLogLoss()) ||
-		have.Accuracy() >= alone.Accuracy() && have.MeanLogLoss() <= 2*alone.MeanLogLoss() {
+	if !isWorse(have, alone) {
 		return "", nil
 	}
-	return fmt.Sprintf("on %s the model gives worse beliefs than one of node features alone: accuracy %s, log loss %.4f, "+
-		"without edges accuracy %s, %.4f: the run may be far from its optimum, or these data differ from those learned "+
-		"from; compare with {no-edges}, {counting=convex} and a larger {l2}", e.Name, percent(have.Accuracy()),
-		have.MeanLogLoss(), percent(alone.Accuracy()), alone.MeanLogLoss()), nil
+	return fmt.Sprintf("on %s the model predicts worse than one of node features alone: accuracy %s, log loss %.4f, "+
+		"without edges accuracy %s, %.4f: edges may have drawn nodes to one class, the run may be far from its optimum, "+
+		"or these data differ from those learned from; compare with {no-edges}, {counting=convex} and a larger {l2}",
+		e.Name, percent(have.Accuracy()), have.MeanLogLoss(), percent(alone.Accuracy()), alone.MeanLogLoss()), nil
+}
+
+// isWorse reports a smaller accuracy together with a larger log loss, or a difference in one of the two that is no
+// chance: an accuracy that is smaller by more than three standard errors, or twice the log loss.
+func isWorse(have, alone *infer.Score) bool {
+	lost, loss, other := alone.Accuracy()-have.Accuracy(), have.MeanLogLoss(), alone.MeanLogLoss()
+	return lost > 3*math.Sqrt(0.5/float64(have.Count())) || loss > other && (lost > 0 || loss > 2*other)
 }
 
 func (p *Prepared) inference(m *crf.Model, limits infer.Limits) Inference {

@@ -16,6 +16,7 @@ import (
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/gen"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
@@ -128,10 +129,8 @@ func TestUnsettled(t *testing.T) {
 
 // TestUniqueNames: no result takes the name of another.
 func TestUniqueNames(t *testing.T) {
-	var instances []*crf.Instance
-	for _, name := range []string{"a2.npz", "x/a", "y/a", "", "a", "."} {
-		instances = append(instances, &crf.Instance{Name: name})
-	}
+	instances := numeric.Map([]string{"a2.npz", "x/a", "y/a", "", "a", "."},
+		func(name string) *crf.Instance { return &crf.Instance{Name: name} })
 	names := UniqueNames(instances)
 	oracle.Equal(t, len(slices.Compact(slices.Sorted(slices.Values(names)))), len(instances),
 		"different names of %q", names)

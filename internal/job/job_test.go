@@ -255,8 +255,22 @@ func TestHarm(t *testing.T) {
 	} {
 		r := oracle.Must(prepare(t, test.o, Task{Set: test.set, Evaluations: sets}).Train(t.Context(), nil, Watch{}))(t)
 		said := strings.TrimPrefix(strings.Join(r.Summary.Notes, "\n"), "120 of 720 labels are hidden (-1)\n")
-		told := strings.HasPrefix(said, "on opposed the model gives worse beliefs than one of node features")
+		told := strings.HasPrefix(said, "on opposed the model predicts worse than one of node features")
 		oracle.Equal(t, told, test.want, "%+v: noted, in %q", test.o, said)
+	}
+}
+
+// TestIsWorse: beliefs may be better, and labels nearly all of one class. Ten nodes tell nothing of that.
+func TestIsWorse(t *testing.T) {
+	score := func(right, wrong int64, loss float64) *infer.Score {
+		return &infer.Score{Confusion: [][]int64{{right, wrong}, {0, 0}}, LogLoss: loss * float64(right+wrong)}
+	}
+	for i, c := range [][2]*infer.Score{ // worse, and not worse
+		{score(60, 40, 0.5), score(90, 10, 0.9)}, {score(6, 4, 0.5), score(9, 1, 0.9)},
+		{score(80, 20, 0.9), score(81, 19, 0.8)}, {score(80, 20, 0.7), score(81, 19, 0.8)},
+		{score(81, 19, 1.7), score(80, 20, 0.8)}, {score(81, 19, 0.9), score(80, 20, 0.8)},
+	} {
+		oracle.Equal(t, isWorse(c[0], c[1]), i%2 == 0, "%+v", c)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
@@ -159,10 +160,7 @@ func TestTicks(t *testing.T) {
 		a := newAxis(c.log)
 		a.include(c.low)
 		a.include(c.high)
-		var all []string
-		for _, tick := range a.ticks(c.count) {
-			all = append(all, tick.label)
-		}
+		all := numeric.Map(a.ticks(c.count), func(x tick) string { return x.label })
 		oracle.Equal(t, strings.Join(all, " "), c.want, "%d from %g to %g", c.count, c.low, c.high)
 	}
 }

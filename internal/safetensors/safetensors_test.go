@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
@@ -59,10 +60,7 @@ func TestRoundTrip(t *testing.T) {
 	oracle.OK(t, f.Verify())
 	metadata[ChecksumKey] = f.Metadata()[ChecksumKey]
 	oracle.Equal(t, f.Metadata(), metadata, "metadata")
-	var names []string
-	for _, info := range f.Tensors() {
-		names = append(names, info.Name)
-	}
+	names := numeric.Map(f.Tensors(), func(i Info) string { return i.Name })
 	oracle.Equal(t, names, []string{"empty", "long", "pair", "scalar"}, "tensors are in the order")
 	for name, want := range map[string][]float64{
 		"long": long, "empty": {}, "scalar": {math.SmallestNonzeroFloat64}, "pair": {-1, math.MaxFloat64},

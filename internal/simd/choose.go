@@ -1,14 +1,14 @@
 package simd
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/blockbp/blockbp/internal/numeric"
+)
 
 // Names returns the names of the implementations that this machine can run, the best first. The last is always "plain".
 func Names() []string {
-	var names []string
-	for _, with := range supported() {
-		names = append(names, with.name)
-	}
-	return names
+	return numeric.Map(supported(), func(with implementation) string { return with.name })
 }
 
 // Use puts another implementation in the place of the one in use, until the function that it returns is called. It is

@@ -9,6 +9,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
@@ -73,10 +74,7 @@ func moment(column []float64) (mean, deviation float64) {
 func TestMap(t *testing.T) {
 	schema, data := problem(t)
 	m := oracle.Must(Measure(context.Background(), schema, data, 3))(t)
-	var scaled []*crf.Instance
-	for _, in := range data {
-		scaled = append(scaled, oracle.Must(m.Instance(in, nil))(t))
-	}
+	scaled := numeric.Map(data, func(in *crf.Instance) *crf.Instance { return oracle.Must(m.Instance(in, nil))(t) })
 	for _, j := range []int{0, 2, 4} {
 		oracle.Equal(t, columnOf(data, nodes, j), columnOf(scaled, nodes, j), "node feature %d", j)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
@@ -145,10 +146,7 @@ func TestComputeRates(t *testing.T) {
 		{[4]float64{1, 2, 3, 4}, [4]float64{10e9, 4e9, 6e9, 7e9}, Compute{10, 0.5, 0.5}},
 		{[4]float64{4, 10, 6, 5}, [4]float64{80e9, 50e9, 60e9, 50e9}, Compute{20, 0.1, 0.1}},
 	} {
-		var timings []Timing
-		for _, s := range c.seconds {
-			timings = append(timings, Timing{Minimum: s, Median: 2 * s})
-		}
+		timings := numeric.Map(c.seconds[:], func(s float64) Timing { return Timing{Minimum: s, Median: 2 * s} })
 		if got := computeRates(timings, c.perRun[:]); got != c.want {
 			t.Errorf("%+v, want %+v", got, c.want)
 		}
