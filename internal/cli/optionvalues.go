@@ -47,7 +47,7 @@ var elsewhere = map[string]string{
 	"lr": fixedStep, "learning-rate": fixedStep, "optimizer": fixedStep,
 	"epochs": mostPasses, "n-epochs": mostPasses, "num-epochs": mostPasses, "iterations": mostPasses,
 	"label": ofColumns, "target": ofColumns, "labels-column": ofColumns, "label-column": ofColumns,
-	"device": noDevice, "gpu": noDevice, "cuda": noDevice,
+	"device": ofThreads, "gpu": ofThreads, "cuda": ofThreads, "workers": ofThreads, "jobs": ofThreads, "n-jobs": ofThreads,
 	"sweeps":     "sweeps end where messages have settled: leave it out; --max-sweeps N bounds them",
 	"batch-size": "each step uses all data: leave it out; --memory bounds what that takes, and --spill has files for it",
 	"config":     "keep the command in a script; the report of a run has its own",
@@ -62,7 +62,7 @@ const (
 	noCopy     = "the model is RUN/model.safetensors: copy it, or give -m RUN where it is used"
 	fixedStep  = "steps find their lengths: leave it out; --step fixed:A sets one"
 	mostPasses = "passes end by a proof: leave it out; --max-passes N bounds them"
-	noDevice   = "no such device is used: leave it out; --threads N sets the number of threads"
+	ofThreads  = "leave it out: --threads N sets the number of threads, and no device beside processors is used"
 )
 
 // joined puts a value behind an option that may have none: what follows a blank would be data.
