@@ -247,7 +247,7 @@ func TestSheetsOfPrograms(t *testing.T) {
 		oracle.WantError(t, err, "edges.csv:2: the number of cells is 4, the first row has 3")
 	}
 	_, err = open("id,label\na,u\nb,v\nc,v\n", ",a,b,c\na,0,1,0\nb,1,0,1\nc,0,1,0\n")
-	oracle.WantError(t, err, "edges.csv:1: its columns are nodes: it is a matrix of edges, where pairs are wanted; write ")
+	oracle.WantError(t, err, "edges.csv:1: it is a matrix of edges; write ")
 	for _, matrix := range []string{",a,b,c\na,0,.5,0\nb,.5,0,1\nc,0,1,0\n", "0,1,0,1\n0,0,1,0\n0,0,0,1\n1,0,1,0\n",
 		"a,b,c,d\n0,.5,0,1\n0,0,1,0\n0,0,0,1\n1,0,1,0\n", "0,1,0,1\n1,0,1,0\n0,1,0,1\n1,0,1,0\n",
 		"a,b,c,d\n0,1,0,1\n1,0,1,0\n0,1,0,1\n1,0,1,0\n", "a,0,1,0,1\nb,1,0,1,0\nc,0,1,0,1\nd,1,0,1,0\n"} {

@@ -318,8 +318,8 @@ func (d *descent) advance(theta, gradient []float64) float64 {
 	copy(d.originGradient, gradient)
 	d.curvature.Direct(d.direction, gradient)
 	d.slope = -simd.Dot(gradient, d.direction)
-	if little := -d.slope / 2 * littleGained; d.lags && d.messages.progress.Pass.Gap <= little {
-		d.lags, d.firstAlpha = false, min(1, lineGrowth*d.firstAlpha) // sweeps gain no more than the gap: messages followed
+	if little, m := -d.slope/2*littleGained, d.messages; d.lags && m.holds.certified && m.progress.Pass.Gap <= little {
+		d.lags, d.firstAlpha = false, min(1, lineGrowth*d.firstAlpha) // as sweeps gain no more
 	} else if d.lags = d.lags && !(d.fell <= little); d.lags {
 		return 0
 	}

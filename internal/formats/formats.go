@@ -123,12 +123,12 @@ func Word(name string) string { return option.Literal(printable.Word(name)) }
 // for its path, that without folder and extension, what lines are made of, and more arguments. Names that users
 // choose stand outside of what is between quotes.
 func (p *Peek) Advise(what string, more ...string) string {
-	mark, layout := p.tagMark(), ""
+	mark, layout, sep := p.tagMark(), "", `\\s+`
 	if !p.isWordTags() || mark == "" {
 		mark = string(separatorOf(p.header(), Separators))
 	}
 	if strings.Contains(p.header(), mark) {
-		layout = fmt.Sprintf(", delimiter=%q", mark)
+		layout, sep = fmt.Sprintf(", delimiter=%q", mark), strings.ReplaceAll(mark, "\t", `\t`)
 	}
 	if slices.ContainsFunc(strings.FieldsFunc(p.header(), func(r rune) bool { return r == ' ' || r == rune(mark[0]) }),
 		isName) {
@@ -137,7 +137,7 @@ func (p *Peek) Advise(what string, more ...string) string {
 	stem := strings.TrimSuffix(filepath.Base(p.path), filepath.Ext(p.path))
 	return strings.NewReplacer("FILE", Word(p.path), "STEM", Word(stem), "LAYOUT", layout,
 		" MORE", strings.TrimSuffix(" "+Word(strings.Join(more, ",")), " ''"), // there may be none
-		"KIND", strings.TrimPrefix(p.extension, "."), "MARK", strings.ReplaceAll(mark, "\t", `\t`),
+		"KIND", strings.TrimPrefix(p.extension, "."), "MARK", strings.ReplaceAll(mark, "\t", `\t`), "SEPARATOR", sep,
 		"ENCODING", cmp.Or(encodingOf([]byte(p.start)), "UTF-8")).Replace(advice[what])
 }
 

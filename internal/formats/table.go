@@ -117,6 +117,9 @@ func (t *Table) PutBack() {
 func (t *Table) Square(rows [][]string) (alike, zeros bool) {
 	n := len(rows[0])
 	above, before := max(0, len(rows)-n), max(0, n-len(rows))
+	if n == len(rows) && rows[0][0] == "" { // names above and before
+		above, before = 1, 1
+	}
 	alike = n > 3 && max(above, before) < 2 && t.UsualEnds() == NoEnds
 	zeros = alike
 	for i, row := range rows[above:] {

@@ -1,8 +1,6 @@
 package ground
 
 import (
-	"math"
-
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/simd"
@@ -251,11 +249,10 @@ func (t *tile) normalise(l *PseudoLikelihood, in *crf.Instance, first int, sampl
 	for i, labels := range samples {
 		for target, y := range labels[t.lo:t.hi] {
 			p := t.logits[i*t.width:][t.column[target]:t.column[target+1]]
-			largest, own := math.Inf(-1), 0.0
+			largest, own := simd.Max(p), 0.0
 			if t.first > 0 {
-				largest = 0
+				largest = max(0, largest)
 			}
-			largest = max(largest, simd.Max(p))
 			if int(y) >= t.first {
 				own = p[int(y)-t.first]
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/memory"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
@@ -634,10 +635,8 @@ func (p *Prepared) chooseScale(ctx context.Context, each *standardise.Map) error
 	set.Instances = slices.DeleteFunc(withoutEdges(set.Instances),
 		func(in *crf.Instance) bool { return len(in.Samples()) == 0 })
 	c := alone.newSelection(Watch{})
-	var grid []Candidate
-	for _, scale := range []string{scaleEach, scaleOne + "1", scaleOne + "0.5"} {
-		grid = append(grid, Candidate{Scale: scale, Edges: noEdges})
-	}
+	grid := numeric.Map([]string{scaleEach, scaleOne + "1", scaleOne + "0.5"},
+		func(scale string) Candidate { return Candidate{Scale: scale, Edges: noEdges} })
 	finalists, err := c.compare(context.WithoutCancel(ctx), grid) // it takes seconds, and no folder is there to go on in
 	if err != nil || len(finalists) == 0 || c.late() {
 		return err // there was nothing to compare by, or no time

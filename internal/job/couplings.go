@@ -126,16 +126,18 @@ func (p *Prepared) physics(ctx context.Context) error {
 // couplings shrink with it, and of less predictions feel little.
 const leastNarrowed = 0.03
 
-// narrowPrior narrows the prior of couplings, where none is given, of samples of which many values are missing. Folds
+// narrowPrior narrows the prior of couplings, where none is given, of samples of which most values are missing. Folds
 // choose it by the conditionals of known values given other known ones, in half of the time of the run: the narrowest
 // that is within one standard error of the best (Breiman et al. 1984), as EM makes couplings stronger. Fields keep a
-// prior of 1, on the scale that is returned: so predictions come near the frequencies of states.
+// prior of 1, on the scale that is returned: so predictions come near the frequencies of states. Errors do not tell how
+// much smaller couplings are then: who asks for them gets no narrower prior.
 func (p *Prepared) narrowPrior(ctx context.Context, known float64) (*standardise.Map, error) {
 	o, began, chosen, usual, best := &p.Options, time.Now(), p.Options.Prior, []float64(nil), []float64(nil)
 	half, stop := context.WithTimeout(ctx, cmp.Or(o.MaxTime/2, math.MaxInt64))
 	defer stop()
+	var weights [mostFolds][]float64
 	for prior := chosen; p.asked.leavesPrior() && prior >= leastPrior; prior = rounded(prior / math.Sqrt2) {
-		losses, err := p.heldLosses(half, prior)
+		losses, err := p.heldLosses(half, prior, &weights)
 		if best == nil {
 			usual, best = losses, losses
 		}
@@ -152,8 +154,9 @@ func (p *Prepared) narrowPrior(ctx context.Context, known float64) (*standardise
 		o.Prior = chosen
 	}
 	if p.Problem.L2 = o.l2(sampleCount(p.Problem.Data)); o.Prior < 1 {
-		p.Notes = append(p.Notes, fmt.Sprintf("more than a tenth of the values is missing: {prior=%g} is that of couplings "+
-			"alone, as folds of samples choose it unless it is given; that of fields is 1", o.Prior))
+		p.Notes = append(p.Notes, fmt.Sprintf("most values are missing: {prior=%g} is that of couplings alone, as folds of "+
+			"samples choose it unless it is given; that of fields is 1. So missing values are predicted better, and couplings "+
+			"are smaller than those of the system; to read these, {prior=1}", o.Prior))
 	}
 	return p.fieldsApart(o.Prior), ctx.Err()
 }
@@ -168,16 +171,19 @@ func (p *Prepared) fieldsApart(prior float64) *standardise.Map {
 	return standardise.Own(&m.Schema, own)
 }
 
-// heldLosses are what samples lose that each fold holds out, by the weights that are learned of the others.
-func (p *Prepared) heldLosses(ctx context.Context, prior float64) (losses []float64, err error) {
+// heldLosses are what samples lose that folds of neighbouring ones hold out, by weights that are learned of the others.
+func (p *Prepared) heldLosses(ctx context.Context, prior float64, weights *[mostFolds][]float64) (losses []float64,
+	err error) {
 	data, err := onto(ctx, p.fieldsApart(prior), p.Problem.Data, nil)
+	all := samplesOf(data)
 	for k := 0; k < mostFolds && err == nil; k++ {
 		var parts [2][]sample // what is held out, and the others
-		for i, u := range samplesOf(data) {
-			side := min(1, (i+k)%mostFolds)
+		for i, u := range all {
+			side := min(1, (i*mostFolds/len(all)+k)%mostFolds)
 			parts[side] = append(parts[side], u)
 		}
-		weights := make([]float64, p.Problem.Model.Layout.Size)
+		w := append(weights[k], make([]float64, p.Problem.Model.Layout.Size-len(weights[k]))...)
+		weights[k] = w
 		for side := 1; side >= 0 && err == nil && len(parts[side]) > 0; side-- {
 			l := local.Objective{Kind: local.Pseudo, Model: p.Problem.Model}
 			if l.Data, err = instancesOf(parts[side]); err != nil {
@@ -186,9 +192,9 @@ func (p *Prepared) heldLosses(ctx context.Context, prior float64) (losses []floa
 			l.Total = sampleCount(l.Data)
 			if l.Allocate(p.Options.Threads); side == 1 {
 				l.L2 = 1 / (l.Total * prior * prior)
-				_, err = l.Minimise(ctx, weights)
+				_, err = l.Minimise(ctx, w)
 			} else {
-				losses = append(losses, l.Total*l.Evaluate(ctx, make([]float64, len(weights)), weights))
+				losses = append(losses, l.Total*l.Evaluate(ctx, make([]float64, len(w)), w))
 			}
 			l.Close()
 		}

@@ -135,9 +135,9 @@ func meanCoupling(in *crf.Instance) float64 {
 // never turn back, would have the largest eigenvalue 1, and sum-product would be about to give one state to all nodes
 // (Decelle, Krzakala, Moore and Zdeborová, 2011). One J for all edges, that is no larger in the midst of hubs, is too
 // small elsewhere. Edges to neighbours that u and v share close triangles, and hand on what has partly come already:
-// these count half. Tree-reweighted messages across an edge that a share ρ of all spanning trees has, about 1 over the
-// degree of either end, are those of J/ρ. Where states and neighbours are many they would hand on nearly all, and one
-// class would come to claim all nodes: there J lets them hand on at most 0.7 (results/README.md).
+// these count half. Tree-reweighted messages across an edge that a share ρ of all spanning trees has, about
+// w/w_u + w/w_v, are those of J/ρ. Where states and neighbours are many they would hand on nearly all, and one class
+// would come to claim all nodes: there J lets them hand on at most 0.7 (results/README.md).
 func couplings(in *crf.Instance) []float64 {
 	const spare, most = 0.8, 0.7
 	weights, around := slices.Repeat([]float64{1}, in.Graph.NumEdges()), make([]float64, in.Graph.NumNodes())
@@ -158,7 +158,7 @@ func couplings(in *crf.Instance) []float64 {
 		if w, u, v := weights[e], us[e], vs[e]; w > 0 {
 			handing := func(theta float64) float64 { return math.Log1p(float64(in.States(u)) * theta / (1 - theta)) }
 			weights[e] = handing(spare * w / math.Sqrt(max(w, around[u]-w-shared[0]/2)*max(w, around[v]-w-shared[1]/2)))
-			if rho := 1/float64(in.Graph.Degree(u)) + 1/float64(in.Graph.Degree(v)); rho < 1 {
+			if rho := w/around[u] + w/around[v]; rho < 1 {
 				weights[e] = min(weights[e], rho*handing(most))
 			}
 		}

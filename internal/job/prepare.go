@@ -208,7 +208,7 @@ func (p *Prepared) standardise(ctx context.Context) (err error) {
 		}
 		p.scale = standardise.Own(&p.Problem.Model.Schema, own)
 	} else if o, known := &p.Options, p.labels().share(); o.Physics != "" && o.Method == learn.Pseudo && o.Prior > 0 &&
-		known < mostKnown {
+		known < fewLabels && cmp.Or(p.asked.Errors, errorsNone) == errorsNone {
 		if p.scale, err = p.narrowPrior(ctx, known); err != nil {
 			return err
 		}
