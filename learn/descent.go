@@ -23,8 +23,8 @@ import (
 //
 // From a step that is refused messages go back to those of the origin, and the next one is shorter, or damped more. At
 // the origin a bound is taken as it is. Where messages could not follow the last line, as a step was refused or, with
-// hidden labels, took more than a pass, sweeps come first: the next line begins when what they gain in a pass, or all
-// they may gain, is little beside what it promises. Where F is a bound, a run that a limit ends keeps its lowest point.
+// hidden labels, took more than a pass, sweeps come first: the next line begins when what they gain in a pass, or at
+// most may gain, is little beside what it promises. Where F is a bound, a run that a limit ends keeps its lowest point.
 type descent struct {
 	descentState
 	messages  *messages
