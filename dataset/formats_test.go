@@ -90,7 +90,10 @@ func TestFormats(t *testing.T) {
 		{"PF00042.txt", "# STOCKHOLM 1.0\n\na/1-3 ARN\n//\n", "an alignment of Stockholm or Clustal"},
 		{"globin.aln", "CLUSTAL W (1.8)\n\na  ARN\nb  ARD\n   ** \n", "an alignment of Stockholm or Clustal"},
 		{"w.gwt", "0 3 county id\n1 2 .5\n", "a GWT file of PySAL"},
-		{"train.json", "{\"tokens\": []}\n{\"tokens\": []}\n", "a file of JSON lines"},
+		{"train.json", "{\"tokens\": []}\n{\"tokens\": []}\n", "a file of sentences in JSON"},
+		{"w.raw", "FID IID PAT MAT SEX PHENOTYPE " + strings.Repeat("rs1_A ", 800) + "\n1 1 0 0 1 2 0 NA\n",
+			"a table of genotypes, as of PLINK"}, // of longer lines than is read at first
+		{"m.txt", "0 1 1\n1 0 1\n1 1 0\n", "rows of numbers"}, // a matrix of edges
 		{"one.json", "{\"nodes\": []}\n", "a JSON file"},
 		{"spins.txt", "0110\n1001\n", "rows of characters"},
 		{"spins.txt", "+--+\n-++-\n", "rows of characters"},
@@ -125,6 +128,7 @@ func TestFormats(t *testing.T) {
 
 // TestAdviceRuns: a line that an error prints makes a file that is read.
 func TestAdviceRuns(t *testing.T) {
+	tags := []string{"B-LOC", "B-PER", "I-PER", "O"}
 	for _, c := range []struct {
 		name, text, made string
 		tokens           [][]string
@@ -148,8 +152,17 @@ func TestAdviceRuns(t *testing.T) {
 		{"gb.conll", "\xb6\xab\xbe\xa9 N\n\xc8\xa5 V\n", "gb.utf8.conll", [][]string{{"东京", "去"}}, []string{"N", "V"}},
 		{"ru.conll", "\xcc\xee\xf1\xea\xe2\xe0 N\n\xc2\xee\xeb P\n\xf1\xe0\xec P\n", "ru.utf8.conll",
 			[][]string{{"Москва", "Вол", "сам"}}, []string{"N", "P"}},
-		{"ner.jsonl", spans, "ner.conll", [][]string{{"Ann", "Lee", "sings", "."}, {"Oslo"}}, []string{"B-LOC", "B-PER",
-			"I-PER", "O"}},
+		{"ner.jsonl", spans, "ner.conll", [][]string{{"Ann", "Lee", "sings", "."}, {"Oslo"}}, tags},
+		{"label-studio.json", `[{"annotations": [{"result": [{"value": {"start": 0, "end": 7, "labels": ["PER"]}}]}], ` +
+			`"data": {"text": "Ann Lee sings"}}]`, "label-studio.conll", [][]string{{"Ann", "Lee", "sings"}}, tags[1:]},
+		{"doccano.jsonl", `{"entities": [{"label": "PER", "start_offset": 0, "end_offset": 7}], "text": "Ann Lee"}` + "\n",
+			"doccano.conll", [][]string{{"Ann", "Lee"}}, tags[1:3]},
+		{"spacy2.json", `[{"paragraphs": [{"sentences": [{"tokens": [{"orth": "Oslo", "ner": "B-LOC"}, ` +
+			`{"orth": "!", "ner": "O"}]}]}]}]`, "spacy2.conll", [][]string{{"Oslo", "!"}}, []string{"B-LOC", "O"}},
+		{"pairs.json", `[["Ann Lee sings", {"entities": [[0, 7, "PER"]]}], ["Oslo", {"entities": [[0, 4, "LOC"]]}]]`,
+			"pairs.conll", [][]string{{"Ann", "Lee", "sings"}, {"Oslo"}}, tags},
+		{"hf.json", `[{"tokens": ["Ann", "Lee"], "tags": ["B-PER", "I-PER"]}]`, "hf.conll", [][]string{{"Ann", "Lee"}},
+			tags[1:3]},
 		{"letter.data", letters, "letter.crfsuite", [][]string{nil, nil}, []string{"a", "o"}},
 	} {
 		folder := writeFiles(t, map[string]string{c.name: c.text})

@@ -39,6 +39,11 @@ type Format struct {
 	is    func(p *Peek) bool
 }
 
+var isPlink = begins(`FID[ \t]+IID[ \t]+PAT[ \t]`)
+
+// spans is a list of them in JSON, as programs for marking text call it.
+const spans = `"(labels?|spans|entities|ents|annotations)":\s*\[\s*[]\[{]`
+
 // formats are tried in this order: what a file holds tells before its name, and its name before its lines.
 var formats = []Format{
 	{"a file of predictions", "", "beliefs", (*Peek).isPrediction},
@@ -69,8 +74,9 @@ var formats = []Format{
 	{"a cost network of toulbar2", "", ".wcsp", nil},
 	{"a file of Hugin, GeNIe or XMLBIF", "", ".xdsl .dsl .dne .xmlbif", (*Peek).isHugin},
 	{"a Pajek file", "", ".net .paj", nil},
-	{"a file of JSON lines with spans", "", "", mostly(`^\{.*"text": ?".*"(labels?|spans|entities)": ?\[`)},
-	{"a file of JSON lines", "", ".jsonl", begins(`^\{.*\n\{`)},
+	{"a file of texts with spans in JSON", "", "", begins(`[[{][\s\S]*("(text|data)":[\s\S]*` + spans + `|` + spans +
+		`[\s\S]*"(text|data)":|"paragraphs":|\[\s*"[\s\S]*"entities":)`)},
+	{"a file of sentences in JSON", "", ".jsonl", begins(`\{.*\n\{|[[{][\s\S]*"(tokens|words)":\s*\[\s*"`)},
 	{"a JSON file", "", ".json", nil},
 	{"an array without a name", "", ".npy", nil},
 	{"a file of another program", "", ".parquet .pq .xls .xlsx .ods .mat .pt .pth .pkl .rds .sqlite .db .arff .dot " +
@@ -81,6 +87,7 @@ var formats = []Format{
 	{"a SIF file of Cytoscape", "", ".sif", nil},
 	{"an LGL file of igraph", "", ".lgl", nil},
 	{"a file of spans of brat", "", ".ann", nil},
+	{"a table of genotypes, as of PLINK", "", "", isPlink},
 	{"a table of letters, as of Taskar's set", "", "", mostly(`^\d+\t[a-z]\t-?\d+(\t\d+){100}`)},
 	{"a table whose cells blanks separate", "", "", (*Peek).isRTable},
 	{"rows of characters", "", "", mostly(`^([01]{4,}|[-+]{4,})$`)},
@@ -167,11 +174,15 @@ func Look(path string) *Peek {
 	if archive, err := zip.NewReader(file, size); err == nil && p.extension == ".npz" {
 		p.arrays = numeric.Map(archive.File, func(f *zip.File) string { return strings.TrimSuffix(f.Name, ".npy") })
 	}
-	start := make([]byte, enoughToTell)
-	n, _ := io.ReadFull(file, start)
-	start = fileio.Lines(start[:n])
-	if n == enoughToTell {
-		start = start[:bytes.LastIndexByte(start, '\n')+1]
+	start, _ := io.ReadAll(io.LimitReader(file, enoughToTell))
+	if bytes.IndexByte(start, 0) < 0 && bytes.Count(start, []byte("\n")) < 3 { // lines are long, as of many columns
+		rest, _ := io.ReadAll(io.LimitReader(file, enoughToTell<<8))
+		start = append(start, rest...)
+	}
+	n := len(start)
+	start = fileio.Lines(start)
+	if end := bytes.LastIndexByte(start, '\n'); n >= enoughToTell && end >= 0 {
+		start = start[:end+1]
 	}
 	p.start = string(start)
 	start = bytes.ToValidUTF8(start, []byte("?")) // its lines tell what it is all the same
@@ -371,9 +382,9 @@ func isIndex(text string) bool {
 // IsNumbers knows rows of as many numbers each, below a header or none.
 func (p *Peek) IsNumbers() bool {
 	var rows [][]string
-	for _, line := range p.lines {
+	for i, line := range p.lines {
 		cells := strings.FieldsFunc(line, func(c rune) bool { return strings.ContainsRune(" "+Separators, c) })
-		if len(rows) > 0 || !slices.ContainsFunc(cells, isNoNumber) {
+		if i > 0 || !slices.ContainsFunc(cells, isNoNumber) {
 			rows = append(rows, cells)
 		}
 	}
@@ -384,7 +395,7 @@ func (p *Peek) IsNumbers() bool {
 
 // isRows knows them in a file whose name tells nothing else.
 func (p *Peek) isRows() bool {
-	return p.IsNumbers() && p.text.Ends < 2 &&
+	return p.IsNumbers() && p.text.Ends < 2 && !isPlink(p) &&
 		!slices.Contains(slices.Concat(tableExtensions, TextExtensions), p.extension)
 }
 
