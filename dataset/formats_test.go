@@ -3,6 +3,7 @@ package dataset
 import (
 	"fmt"
 	"math"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -70,7 +71,8 @@ func TestFormats(t *testing.T) {
 		{"pipes.txt", "The|DT dog|NN\nA|DT cat|NN\n", "text of words with tags behind them"},
 		{"ca01", "The_AT jury_NN said_VBD\nThe_AT dog_NN\n", "text of words with tags behind them"},
 		{"ner_dataset.csv", ner, "a table of tokens"},
-		{"ner.csv", "word,tag\nAnn,B-PER\n", "a table"},
+		{"ner.csv", "word,tag\nAnn,B-PER\n", "a table of tokens"},
+		{"words.csv", "word,label\nAnn,A\n", "a table"}, // as of a network of words
 		{"people.csv", "id,label,word\nann,A,x\n", "a table"},
 		{"labels.csv", "id,label,p(honest),p(fraud)\nann,honest,1,0\n", "a file of predictions"},
 		{"empty.txt", "", "an empty file"},
@@ -93,6 +95,7 @@ func TestFormats(t *testing.T) {
 		{"train.json", "{\"tokens\": []}\n{\"tokens\": []}\n", "a file of sentences in JSON"},
 		{"w.raw", "FID IID PAT MAT SEX PHENOTYPE " + strings.Repeat("rs1_A ", 800) + "\n1 1 0 0 1 2 0 NA\n",
 			"a table of genotypes, as of PLINK"}, // of longer lines than is read at first
+		{"rag.txt", "0 1 2 3\n1 2\n2 0 3\n3\n", "a list of neighbours"},
 		{"m.txt", "0 1 1\n1 0 1\n1 1 0\n", "rows of numbers"}, // a matrix of edges
 		{"one.json", "{\"nodes\": []}\n", "a JSON file"},
 		{"spins.txt", "0110\n1001\n", "rows of characters"},
@@ -163,6 +166,12 @@ func TestAdviceRuns(t *testing.T) {
 			"pairs.conll", [][]string{{"Ann", "Lee", "sings"}, {"Oslo"}}, tags},
 		{"hf.json", `[{"tokens": ["Ann", "Lee"], "tags": ["B-PER", "I-PER"]}]`, "hf.conll", [][]string{{"Ann", "Lee"}},
 			tags[1:3]},
+		{"words.csv", "word,tag\nAnn,B-PER\nLee,I-PER\n\nOslo,B-LOC\n", "words.conll", [][]string{{"Ann", "Lee"}, {"Oslo"}},
+			tags[:3]},
+		{"bert.csv", ",doc_id,sentence_id,words,labels\n0,1,0,Ann,B-PER\n1,1,1,Lee,I-PER\n2,2,1,\"a, b\",O\n", "bert.conll",
+			[][]string{{"Ann"}, {"Lee"}, {"a, b"}}, tags[1:]},
+		{"hf.csv", "id,tokens,ner_tags\n0,\"['Ann' 'Lee' 'sings' 'a' \"\"b'c\"\"]\",\"['B-PER', 'I-PER', 'O', 'O', 'O']\"\n",
+			"hf.conll", [][]string{{"Ann", "Lee", "sings", "a", "b'c"}}, tags[1:]},
 		{"letter.data", letters, "letter.crfsuite", [][]string{nil, nil}, []string{"a", "o"}},
 	} {
 		folder := writeFiles(t, map[string]string{c.name: c.text})
@@ -217,12 +226,16 @@ func TestAdviceOfTables(t *testing.T) {
 		{"m.csv", "a,b,c,d\n0,.5,0,0\n0,0,0,0\n0,1,0,0\n0,0,0,0\n", "n.csv", "edges.csv", "weight constant"},
 		{"m.csv", "0,0,0,0\n1,0,0,0\n0,.5,0,0\n0,0,0,0\n", "n.csv", "edges.csv", "weight constant"},
 		{"m.txt", "0 -1 0 0\n0 0 0 0\n0 1 0 0\n0 0 0 0\n", "i.csv", "edges.csv", "constant"}, // one below the diagonal
+		{"p.csv", "id;label;x;kind\na;A;1.234,5 €;01\nb;B;-2,5;02\nc;B;12%;02\n", "p.numbers.csv", "e.csv", "x kind bias"},
 		{"e.txt", "\"from\" \"to\"\n\"1\" \"a\" \"b\"\n\"2\" \"b\" \"c\"\n", "n.csv", "e.csv", "constant"},
 	} {
-		folder := writeFiles(t, map[string]string{c.name: c.text, "n.csv": nodes, "i.csv": numbers})
-		paths := []string{filepath.Join(folder, c.name)}
-		if c.nodes != "t.nodes.csv" {
+		folder := writeFiles(t, map[string]string{"e.csv": "a,b\na,b\nb,c\n", "n.csv": nodes, "i.csv": numbers})
+		paths := []string{filepath.Join(folder, c.name), filepath.Join(folder, c.edges)}
+		oracle.OK(t, os.WriteFile(paths[0], []byte(c.text), 0o644))
+		if strings.HasSuffix(c.features, "constant") {
 			paths = []string{filepath.Join(folder, c.nodes), paths[0]}
+		} else if c.edges == "t.edges.csv" {
+			paths = paths[:1]
 		}
 		_, err := Open(t.Context(), paths, Options{})
 		line := regexp.MustCompile(`python3 -c '[^']*' [^;]*`).FindString(fmt.Sprint(err))
@@ -235,7 +248,7 @@ func TestAdviceOfTables(t *testing.T) {
 		paths = []string{filepath.Join(folder, c.nodes), filepath.Join(folder, c.edges)}
 		set := oracle.Must(Open(t.Context(), paths, Options{}))(t)
 		names := set.Schema.NodeTypes[0].FeatureNames
-		if c.nodes != "t.nodes.csv" {
+		if strings.HasSuffix(c.features, "constant") {
 			names = set.Schema.EdgeTypes[0].FeatureNames
 		}
 		if got := strings.Join(names, " "); got != c.features || set.Instances[0].Graph.NumEdges() != 2 {

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"math"
 	"regexp"
 	"slices"
@@ -80,6 +81,11 @@ func (t *distinct) add(path string, line int, cell string) int32 {
 // wholeNumber writes 1.0 as 1: pandas makes floating-point numbers of a column of whole ones in which some are missing.
 func wholeNumber(cell string) string { return pointZero.ReplaceAllString(cell, "$1") }
 
+// bare is what identifiers and labels that are meant alike have in common: neither case nor leading zeros.
+func bare(name string) string {
+	return strings.ToLower(cmp.Or(strings.TrimLeft(wholeNumber(name), "0"), name))
+}
+
 var pointZero = regexp.MustCompile(`^(-?[0-9]+)\.0+$`)
 
 // at is a problem where a text first stands.
@@ -149,7 +155,8 @@ func (t *labelTexts) tooMany() bool {
 }
 
 // noteDoubts tells of a label of a table that people write where none is known, since only the words of
-// formats.MissingCell hide one, and of two that differ in case alone, as yes and Yes do. more is one more.
+// formats.MissingCell hide one, and of two that differ in case or zeros alone, as yes and Yes, 1 and 01 do. more is one
+// more.
 func (t *labelTexts) noteDoubts(note func(format string, arguments ...any), more string) {
 	marks := strings.Split("unknown|unlabeled|unlabelled|missing|undefined|none|n.a.|not available|nil|unk|tbd|"+
 		"don't know|-|--|.|"+more+"|"+formats.MissingCode(t.texts), "|")
@@ -158,13 +165,13 @@ func (t *labelTexts) noteDoubts(note func(format string, arguments ...any), more
 		marks, instead = []string{formats.CoNLLUNothing}, "write "+hiddenName
 	}
 	for _, text := range t.texts {
-		lower := strings.ToLower(text)
+		lower := bare(text)
 		if at := slices.Index(marks, lower); at >= 0 {
 			note("the label %q is a state like any other; if it means that none is known, %s", option.Short(text), instead)
 			marks = nil
 		}
-		if other, twice := cases[lower]; twice && len(text) > 1 {
-			note("the labels %q and %q are two states, and differ in case alone; write them alike if they mean the same",
+		if other, twice := cases[lower]; twice && len(other+text) > 2 {
+			note("the labels %q and %q are two states, and differ in case or zeros alone; write them alike if they mean the same",
 				option.Short(other), option.Short(text))
 			return
 		}

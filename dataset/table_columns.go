@@ -185,8 +185,12 @@ func (c *columnSurvey) decide(text bool, note func(format string, arguments ...a
 				"{columns=ignore=%s} leaves it out", name, c.name)
 		}
 	case !text && float64(meant) >= nearlyAll*float64(c.total):
-		err := c.at(odd, "write digits and a decimal point alone, leave the cell empty if the number is not known, or say "+
-			"{columns=text="+option.Literal(c.name)+"}", "%q is no number that can be used, while %d of the %d cells of "+
+		how := ","
+		if written.MatchString(c.texts[odd]) && strings.ContainsAny(c.texts[odd], "$€£¥%,. '") {
+			how = ", as by " + formats.Look(c.table.File).Advise("numbers as people write them") + ";"
+		}
+		err := c.at(odd, "write digits and a decimal point alone"+how+" leave the cell empty if the number is not known, or "+
+			"say {columns=text="+option.Literal(c.name)+"}", "%q is no number that can be used, while %d of the %d cells of "+
 			"this column are meant as numbers", option.Short(c.texts[odd]), meant, c.total)
 		err.Place = name
 		return nil, err
@@ -200,8 +204,13 @@ func (c *columnSurvey) decide(text bool, note func(format string, arguments ...a
 			note("column %q has numbers with letters behind, as %q, each a category; write numbers alone if they measure", name,
 				option.Short(c.texts[0]))
 		} else if different > manyStates && 2*different > c.total {
-			note("column %q has %d different texts in %d cells, as days have, each a category that few rows tell of; write "+
-				"numbers if they measure, or leave it out by {columns=ignore=%s}", name, different, c.total, c.name)
+			how := "write numbers if they measure"
+			if 2*meant > c.total {
+				how = fmt.Sprintf("most are numbers, and if others, such as %q, mean that none is known, leave these cells empty",
+					option.Short(c.texts[odd]))
+			}
+			note("column %q has %d different texts in %d cells, as days have, each a category that few rows tell of; %s, or "+
+				"leave it out by {columns=ignore=%s}", name, different, c.total, option.Text(how), c.name)
 		}
 	}
 	if col.Missing = c.missing > 0; col.Missing {

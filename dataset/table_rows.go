@@ -169,7 +169,6 @@ func (g *tableGraph) end(line int, cells []string, role string) (node int32, kno
 	}
 	remedy := "give the node a row there, or leave this row out; {columns=id=NAME} says which column identifies nodes, " +
 		"and source=NAME,target=NAME which are the ends"
-	bare := func(name string) string { return strings.ToLower(strings.TrimLeft(wholeNumber(name), "0")) }
 	if i := slices.IndexFunc(g.names, func(other string) bool { return bare(other) == bare(name) }); i >= 0 {
 		remedy = fmt.Sprintf("%q is one: write identifiers alike in both tables, those that are numbers as whole numbers "+
 			"with the same leading zeros", option.Short(g.names[i]))

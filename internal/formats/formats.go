@@ -59,6 +59,7 @@ var formats = []Format{
 	{"a list of files", "", ".list", (*Peek).isList},
 	{"a compressed file", "", ".gz .bz2 .xz .zst .zip", nil},
 	{"a model", "", ".safetensors", nil},
+	{"a table of sentences", "", "", (*Peek).isSentenceTable},
 	{"a table of tokens", "", "", (*Peek).isTokenTable},
 	{"a table", kindGraph, "", (*Peek).isTable},
 	{"an alignment of sequences", "", "", (*Peek).IsAlignment},
@@ -83,7 +84,7 @@ var formats = []Format{
 		".h5 .hdf5 .swm .dta .sav .feather .spacy .ped .vcf", nil},
 	{"a map", "", ".geojson .shp .gpkg", nil},
 	{"a table of nodes as of Cora", "", ".content", nil},
-	{"a list of neighbours", "", ".adjlist", nil},
+	{"a list of neighbours", "", ".adjlist", (*Peek).isNeighbours},
 	{"a SIF file of Cytoscape", "", ".sif", nil},
 	{"an LGL file of igraph", "", ".lgl", nil},
 	{"a file of spans of brat", "", ".ann", nil},
@@ -331,11 +332,24 @@ func (p *Peek) isHugin() bool {
 	return p.extension == ".net" && strings.Contains(p.start, "{") || strings.Contains(p.start, "<BIF")
 }
 
-// isTokenTable knows a table of words by its header, which has a column of sentences first.
-func (p *Peek) isTokenTable() bool {
-	header := strings.ToLower(strings.ReplaceAll(p.header(), `"`, ""))
-	return slices.Contains(tableExtensions, p.extension) && strings.HasPrefix(header, "sent") &&
-		(strings.Contains(header, "word") || strings.Contains(header, "token"))
+// tokenHeader names a column of sentences and one of words, or words first and tags last; sentenceHeader one of texts,
+// and tags.
+var (
+	tokenHeader = regexp.MustCompile(`(?i)^((id|index|unnamed[^,]*|doc[^,]*|),)*(sent[^,]*,(.*,)?(word|token|form)|` +
+		`(words?|tokens?|form),(.*,)?(\w*tags?|ner|u?pos|entity)$)`)
+	sentenceHeader = regexp.MustCompile(`(?i)(^|,)(sentence|tokens|words),(.*,)?(\w*tags?|labels|u?pos)$`)
+)
+
+// isTokenTable knows a table of words by its header, isSentenceTable one of sentences by the blanks below, too.
+func (p *Peek) isTokenTable() bool { return p.heads(tokenHeader) }
+func (p *Peek) isSentenceTable() bool {
+	return len(p.lines) > 1 && strings.Count(p.lines[1], " ") > 3 && p.heads(sentenceHeader)
+}
+
+// heads reports whether the columns of a table that is not said to be of nodes or edges are called so.
+func (p *Peek) heads(header *regexp.Regexp) bool {
+	return slices.Contains(tableExtensions, p.extension) && !IsNodesTable(p.name) && !IsEdgesTable(p.name) &&
+		header.MatchString(strings.NewReplacer(`"`, "", "\t", ",", ";", ",").Replace(p.header()))
 }
 
 // isRenamedTable knows a table whose name tells nothing by a column that has a name and, in each row below, a number.
@@ -415,6 +429,18 @@ func (p *Peek) tagMark() string {
 		}
 	}
 	return ""
+}
+
+// isNeighbours knows rows of whole numbers, not as many in each, and each with another first.
+func (p *Peek) isNeighbours() bool {
+	first, uneven := map[string]bool{}, false
+	for _, fields := range p.fields {
+		if slices.ContainsFunc(fields, func(x string) bool { return !isIndex(x) }) || first[fields[0]] {
+			return false
+		}
+		first[fields[0]], uneven = true, uneven || len(fields) != len(p.fields[0])
+	}
+	return p.plain() && uneven && len(first) > 2 && p.text.Ends == 1 && !p.isEdgeList()
 }
 
 func (p *Peek) isWordTags() bool {

@@ -201,9 +201,11 @@ func (t *Table) TakeHeader(nodes ...string) error {
 	if i := slices.Index(t.Header, pandasIndex); i >= 0 {
 		t.Header[i] = ""
 	}
-	if len(t.Header) == 1 && strings.Contains(t.Header[0], " ") {
-		return option.At(t.File, line, "", "separate columns by commas, semicolons or tabs",
-			"the header %q is one column; blanks separate the words", option.Short(t.Header[0]))
+	names := slices.DeleteFunc(slices.Clone(t.Header), func(name string) bool { return name == "" })
+	if n := len(t.Header); len(names) == 1 && (n > 2 || n == 1 && (strings.Contains(names[0], " ") || len(t.List) > 0)) {
+		t.List, t.More = nil, 0 // other rows have more cells
+		return option.At(t.File, line, "", "leave titles above the names of columns out, and separate these by commas, "+
+			"semicolons or tabs", "the first line has one name, %q", option.Short(names[0]))
 	}
 	alike, zeros := t.Square(slices.Concat([][]string{t.Header}, t.Rows))
 	if len(nodes) > 0 && (alike || zeros && len(t.Header) == 1+len(t.Rows)) {

@@ -116,6 +116,9 @@ def test_a_single_graph_with_a_mask() -> None:
     assert np.array_equal(crf.coef_["node"], same.coef_["node"])
     with pytest.warns(BlockbpWarning, match=r"^X is the network of fit, of whose labels none is held: predict\(X, y\) holds"):
         predicted = crf.predict(g)
+    code = "import pickle, sys, warnings; warnings.simplefilter('error'); crf, g = pickle.load(sys.stdin.buffer); crf.predict(g)"
+    elsewhere = subprocess.run([sys.executable, "-c", code], input=pickle.dumps((crf, g)), capture_output=True)  # in another process, too
+    assert b"X is the network of fit" in elsewhere.stderr
     assert crf.predict(g, np.where(mask, t, -1)).shape == predicted.shape == t.shape  # without a warning, as of another network
     assert crf.predict_proba(Graph(g.x + 1e-9, g.edges, g.edge_x)).shape == (len(t), 3)
     assert crf.score(Graph(g.x, g.edges, g.edge_x, ~mask), t) == (predicted == t)[~mask].mean()
