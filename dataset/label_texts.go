@@ -1,9 +1,7 @@
 package dataset
 
 import (
-	"cmp"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,7 +52,7 @@ type labelTexts struct {
 
 // see returns the number of the label in a cell, −1 where it is hidden. The name of a state is one, whatever it is.
 func (t *labelTexts) see(path string, line int, cell string) int32 {
-	cell = wholeNumber(strings.TrimSpace(cell))
+	cell = formats.WholeNumber(strings.TrimSpace(cell))
 	if !formats.MissingCell(cell) || t.named[cell] {
 		return t.add(path, line, cell)
 	}
@@ -77,16 +75,6 @@ func (t *distinct) add(path string, line int, cell string) int32 {
 	t.total++
 	return i
 }
-
-// wholeNumber writes 1.0 as 1: pandas makes floating-point numbers of a column of whole ones in which some are missing.
-func wholeNumber(cell string) string { return pointZero.ReplaceAllString(cell, "$1") }
-
-// bare is what identifiers and labels that are meant alike have in common: neither case nor leading zeros.
-func bare(name string) string {
-	return strings.ToLower(cmp.Or(strings.TrimLeft(wholeNumber(name), "0"), name))
-}
-
-var pointZero = regexp.MustCompile(`^(-?[0-9]+)\.0+$`)
 
 // at is a problem where a text first stands.
 func (t *distinct) at(i int, remedy, format string, arguments ...any) *option.Error {
@@ -155,8 +143,7 @@ func (t *labelTexts) tooMany() bool {
 }
 
 // noteDoubts tells of a label of a table that people write where none is known, since only the words of
-// formats.MissingCell hide one, and of two that differ in case or zeros alone, as yes and Yes, 1 and 01 do. more is one
-// more.
+// formats.MissingCell hide one, and of two that only case or zeros tell apart, as yes and Yes. more is one more.
 func (t *labelTexts) noteDoubts(note func(format string, arguments ...any), more string) {
 	marks := strings.Split("unknown|unlabeled|unlabelled|missing|undefined|none|n.a.|not available|nil|unk|tbd|"+
 		"don't know|-|--|.|"+more+"|"+formats.MissingCode(t.texts), "|")
@@ -165,13 +152,13 @@ func (t *labelTexts) noteDoubts(note func(format string, arguments ...any), more
 		marks, instead = []string{formats.CoNLLUNothing}, "write "+hiddenName
 	}
 	for _, text := range t.texts {
-		lower := bare(text)
+		lower := formats.Bare(text)
 		if at := slices.Index(marks, lower); at >= 0 {
 			note("the label %q is a state like any other; if it means that none is known, %s", option.Short(text), instead)
 			marks = nil
 		}
 		if other, twice := cases[lower]; twice && len(other+text) > 2 {
-			note("the labels %q and %q are two states, and differ in case or zeros alone; write them alike if they mean the same",
+			note("the labels %q and %q are two states, and differ in case or zeros alone: write them alike if they mean one",
 				option.Short(other), option.Short(text))
 			return
 		}
@@ -184,7 +171,7 @@ func (l *loader) numberLabels(t *labelTexts, states []string) []int32 {
 	number := make(map[string]int32, len(states))
 	for x, s := range states {
 		if !t.tokens { // whose labels are as they stand
-			s = wholeNumber(s)
+			s = formats.WholeNumber(s)
 		}
 		number[s] = int32(x)
 	}

@@ -301,8 +301,8 @@ func (p *sampleReader) called(c int) string {
 
 // leave tells how to do without a column.
 func (p *sampleReader) leave(c int) string {
-	name := option.Literal(cmp.Or(p.columns[c].Name, "NAME"))
-	return "leave it out by {columns=ignore=" + name + "}, or if it counts rows use {sample-weights=" + name + "}"
+	return strings.ReplaceAll("leave it out by {columns=ignore=NAME}, for counts of rows use {sample-weights=NAME}, or "+
+		"divide what is measured into classes, as at the median", "NAME", option.Literal(cmp.Or(p.columns[c].Name, "NAME")))
 }
 
 // number gives cells the states of their columns. A 0 or -1 that is none of them is a missing value.
@@ -353,10 +353,6 @@ func (p *sampleReader) statesOf(t *labelTexts, column func(i int) int, widest in
 	t.noteDoubts(p.warn, is)
 	const few, rarely = 5, 20 // of different values, and of the most frequent for one of the largest
 	isText := func(s string) bool { _, err := strconv.ParseUint(s, 10, 64); return err != nil }
-	classes := ""
-	if strings.Contains(states[0], ".") && t.tooMany() {
-		classes = "divide what is measured into classes, as above and below the median; or "
-	}
 	switch n := len(states); {
 	case n == 1 && (states[0] == "0" || states[0] == "1"):
 		states = []string{"0", "1"}
@@ -364,11 +360,10 @@ func (p *sampleReader) statesOf(t *labelTexts, column func(i int) int, widest in
 		p.Keep(t.at(0, p.leave(widest)+", or name the states by {states}", "all values of %s are %q, which tells of one "+
 			"state only", option.Text(p.called(widest)), option.Short(states[0])))
 	case p.o.Spins && n > 2:
-		p.Keep(t.at(2, classes+"leave cells of no value empty, learn by {model!--model potts}, or "+p.leave(column(2)),
-			"spins have two states, and this is the third value of %s: %s",
-			option.Text(p.called(column(2))), option.FirstFew(states)))
+		p.Keep(t.at(2, "leave cells of no value empty, learn by {model!--model potts}, or "+p.leave(column(2)), "spins have "+
+			"two states, and this is the third value of %s: %s", option.Text(p.called(column(2))), option.FirstFew(states)))
 	case t.tooMany(), n == t.total && n > fewCells: // as names of rows
-		p.Keep(t.at(0, classes+p.leave(widest), "%s, such as %q, and states are wanted", option.Text(many), option.Short(states[0])))
+		p.Keep(t.at(0, p.leave(widest), "%s, such as %q, and states are wanted", option.Text(many), option.Short(states[0])))
 	case n > manyStates:
 		p.warn("%s, each a state; if it is none, as a day, %s", option.Text(many), option.Text(p.leave(widest)))
 	case n > few && !slices.ContainsFunc(states, isText) && rarely*last < slices.Max(t.count): // of codes any is rare

@@ -204,13 +204,8 @@ func (c *columnSurvey) decide(text bool, note func(format string, arguments ...a
 			note("column %q has numbers with letters behind, as %q, each a category; write numbers alone if they measure", name,
 				option.Short(c.texts[0]))
 		} else if different > manyStates && 2*different > c.total {
-			how := "write numbers if they measure"
-			if 2*meant > c.total {
-				how = fmt.Sprintf("most are numbers, and if others, such as %q, mean that none is known, leave these cells empty",
-					option.Short(c.texts[odd]))
-			}
-			note("column %q has %d different texts in %d cells, as days have, each a category that few rows tell of; %s, or "+
-				"leave it out by {columns=ignore=%s}", name, different, c.total, option.Text(how), c.name)
+			note("column %q has %d different texts in %d cells, as days have, each a category that few rows tell of; write "+
+				"numbers, and nothing where none is known, or omit it by {columns=ignore=%s}", name, different, c.total, c.name)
 		}
 	}
 	if col.Missing = c.missing > 0; col.Missing {

@@ -26,11 +26,8 @@ type demoFlags struct {
 func (a *app) demoCommand() *cobra.Command {
 	var f demoFlags
 	cmd := &cobra.Command{
-		Use:   "demo",
-		Short: "Watch BBPL, inner-dual and full BP learn the same model",
-		Long: `Makes a grid MRF as the paper does (8 states, 20 node and 10 edge features, 20
-samples), learns it by the three methods, prints a table, and writes a report with
-the curves.`,
+		Use:     "demo",
+		Short:   "Watch BBPL, inner-dual and full BP learn the same model",
 		Example: "  blockbp demo -o demo",
 		Args:    noArguments,
 		RunE:    func(cmd *cobra.Command, args []string) error { return a.demo(&f) },

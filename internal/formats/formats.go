@@ -45,49 +45,26 @@ var isPlink = begins(`FID[ \t]+IID[ \t]+PAT[ \t]`)
 const spans = `"(labels?|spans|entities|ents|annotations)":\s*\[\s*[]\[{]`
 
 // formats are tried in this order: what a file holds tells before its name, and its name before its lines.
-var formats = []Format{
+var formats = slices.Concat([]Format{
 	{"a file of predictions", "", "beliefs", (*Peek).isPrediction},
 	{"a file of samples", "", "", func(p *Peek) bool { return p.has("samples") && !p.has(npy.Edges) && !p.has("labels") }},
-	{"a file of arrays as PyTorch Geometric names them", "", "edge_index", nil},
-	{"a graph with masks", "", "train_masks", nil},
-	{"a graph of sparse matrices", "", "adj_indptr", nil},
-	{"a sparse matrix", "", "indptr .mtx", nil},
+	{"a file of Hugin, GeNIe or XMLBIF", "", ".xdsl .dsl .dne .xmlbif", (*Peek).isHugin},
+	{"a file of texts with spans in JSON", "", "", begins(`[[{][\s\S]*("(text|data)":[\s\S]*` + spans + `|` + spans +
+		`[\s\S]*"(text|data)":|"paragraphs":|\[\s*"[\s\S]*"entities":)`)},
+	{"a file of sentences in JSON", "", ".jsonl", begins(`\{.*\n\{|[[{][\s\S]*"(tokens|words)":\s*\[\s*"`)},
+}, named, []Format{
 	{"a network", KindNetwork, ".uai .bif theta", begins(`(?m)^(MARKOV|BAYES)( |$)|^network( |$)[^{]*\{`)},
 	{"a file of arrays of other names", "", "", (*Peek).isOtherArrays},
 	{"a file of arrays", kindNPZ, ".npz", nil},
 	{"an empty file", "", "", func(p *Peek) bool { return p.empty }},
 	{"a list of files", "", ".list", (*Peek).isList},
-	{"a compressed file", "", ".gz .bz2 .xz .zst .zip", nil},
-	{"a model", "", ".safetensors", nil},
 	{"a table of sentences", "", "", (*Peek).isSentenceTable},
 	{"a table of tokens", "", "", (*Peek).isTokenTable},
 	{"a table", kindGraph, "", (*Peek).isTable},
 	{"an alignment of sequences", "", "", (*Peek).IsAlignment},
 	{"an alignment of Stockholm or Clustal", "", "", begins(`^(# STOCKHOLM|CLUSTAL)`)},
-	{"an alignment of PHYLIP", "", ".phy", nil},
 	{"a picture", "", strings.Join(PictureSuffixes, " "), nil},
-	{"a picture of another kind, or a volume", "", ".tif .tiff .bmp .gif .webp .nii .nrrd .mha .dcm", nil},
-	{"a GraphML, GML or GEXF file", "", ".graphml .gml .gexf", nil},
-	{"a GAL file of PySAL", "", ".gal", nil},
-	{"a GWT file of PySAL", "", ".gwt", nil},
-	{"a graph of METIS", "", ".graph .metis", nil},
-	{"a factor graph of libDAI", "", ".fg", nil},
-	{"a cost network of toulbar2", "", ".wcsp", nil},
-	{"a file of Hugin, GeNIe or XMLBIF", "", ".xdsl .dsl .dne .xmlbif", (*Peek).isHugin},
-	{"a Pajek file", "", ".net .paj", nil},
-	{"a file of texts with spans in JSON", "", "", begins(`[[{][\s\S]*("(text|data)":[\s\S]*` + spans + `|` + spans +
-		`[\s\S]*"(text|data)":|"paragraphs":|\[\s*"[\s\S]*"entities":)`)},
-	{"a file of sentences in JSON", "", ".jsonl", begins(`\{.*\n\{|[[{][\s\S]*"(tokens|words)":\s*\[\s*"`)},
-	{"a JSON file", "", ".json", nil},
-	{"an array without a name", "", ".npy", nil},
-	{"a file of another program", "", ".parquet .pq .xls .xlsx .ods .mat .pt .pth .pkl .rds .sqlite .db .arff .dot " +
-		".h5 .hdf5 .swm .dta .sav .feather .spacy .ped .vcf", nil},
-	{"a map", "", ".geojson .shp .gpkg", nil},
-	{"a table of nodes as of Cora", "", ".content", nil},
 	{"a list of neighbours", "", ".adjlist", (*Peek).isNeighbours},
-	{"a SIF file of Cytoscape", "", ".sif", nil},
-	{"an LGL file of igraph", "", ".lgl", nil},
-	{"a file of spans of brat", "", ".ann", nil},
 	{"a table of genotypes, as of PLINK", "", "", isPlink},
 	{"a table of letters, as of Taskar's set", "", "", mostly(`^\d+\t[a-z]\t-?\d+(\t\d+){100}`)},
 	{"a table whose cells blanks separate", "", "", (*Peek).isRTable},
@@ -99,7 +76,7 @@ var formats = []Format{
 	{"text without labels", "", "", mostly(`^[^\t]* [^\t]*[.!?"]$`)},
 	{"text as MALLET's SimpleTagger reads it", "", "", (*Peek).isMallet},
 	{"tagged text", kindText, "", (*Peek).isText},
-}
+})
 
 // fits reports whether a file is of the format.
 func (f *Format) fits(p *Peek) bool {
@@ -111,17 +88,20 @@ func (f *Format) fits(p *Peek) bool {
 //go:embed advice.txt
 var adviceText string
 
-// advice has, by names of formats and of mistakes, what to do.
-var advice = func() map[string]string {
-	all, what := map[string]string{}, ""
+// named are the formats that names of files or arrays tell of, which advice.txt has behind their own; advice has, by
+// names of formats and of mistakes, what to do.
+var named, advice = func() (list []Format, all map[string]string) {
+	all, what, signs := map[string]string{}, "", ""
 	for line := range strings.Lines(adviceText) {
 		if name, heads := strings.CutPrefix(strings.TrimSpace(line), "# "); heads {
-			what = name
+			if what, signs, heads = strings.Cut(name, ": "); heads {
+				list = append(list, Format{What: what, signs: signs})
+			}
 		} else {
 			all[what] = strings.TrimSpace(all[what] + " " + name)
 		}
 	}
-	return all
+	return list, all
 }()
 
 // Word is a name as a shell reads it, in a message.

@@ -2,6 +2,7 @@ package formats
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -277,6 +278,16 @@ func (t *Table) Column(names ...string) int {
 // MissingCell reports whether a cell says that there is no value: it is empty, ?, or a word of R, pandas or databases.
 func MissingCell(cell string) bool {
 	return slices.Contains([]string{"", "?", "na", "n/a", "#n/a", "<na>", "nan", "null"}, strings.ToLower(cell))
+}
+
+var pointZero = regexp.MustCompile(`^(-?[0-9]+)\.0+$`)
+
+// WholeNumber writes 1.0 as 1: pandas makes floating-point numbers of a column of whole ones in which some are missing.
+func WholeNumber(cell string) string { return pointZero.ReplaceAllString(cell, "$1") }
+
+// Bare is what identifiers and labels that are meant alike have in common: neither case nor leading zeros.
+func Bare(name string) string {
+	return strings.ToLower(cmp.Or(strings.TrimLeft(WholeNumber(name), "0"), name))
 }
 
 // nines matches numbers that people write for what is not known.
