@@ -155,13 +155,14 @@ func Look(path string) *Peek {
 	if archive, err := zip.NewReader(file, size); err == nil && p.extension == ".npz" {
 		p.arrays = numeric.Map(archive.File, func(f *zip.File) string { return strings.TrimSuffix(f.Name, ".npy") })
 	}
-	start, _ := io.ReadAll(io.LimitReader(file, enoughToTell))
-	if bytes.IndexByte(start, 0) < 0 && bytes.Count(start, []byte("\n")) < 3 { // lines are long, as of many columns
-		rest, _ := io.ReadAll(io.LimitReader(file, enoughToTell<<8))
-		start = append(start, rest...)
+	start := make([]byte, enoughToTell)
+	n, _ := io.ReadFull(file, start)
+	if n == enoughToTell && bytes.IndexByte(start, 0) < 0 && bytes.Count(start, []byte("\n")) < 3 { // as of many columns
+		start = append(start, make([]byte, enoughToTell<<8)...)
+		more, _ := io.ReadFull(file, start[n:])
+		n += more
 	}
-	n := len(start)
-	start = fileio.Lines(start)
+	start = fileio.Lines(start[:n])
 	if end := bytes.LastIndexByte(start, '\n'); n >= enoughToTell && end >= 0 {
 		start = start[:end+1]
 	}
