@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import pickle
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -372,9 +374,11 @@ def test_networkx_without_features() -> None:
     club = networkx.karate_club_graph()
     y = np.array([club.nodes[v]["club"] for v in club])
     known = {v: y[v] for v in [0, 1, 2, 3, 8, 13, 14, 30, 31, 32, 33]}
-    with pytest.warns(BlockbpWarning, match=r"nodes have no features, which are graph.nodes\[node\]\['x'\] = \[...\]: 'club' is not used"):
-        with pytest.warns(BlockbpWarning, match=r"edges have no features, which are graph.edges\[u, v\]\['x'\] = \[...\]: 'weight' is not used"):
-            GraphCRF().fit(club, known)
+    for unused in ("'club'", "'club', 'y'"):
+        with pytest.warns(BlockbpWarning, match=r"all features of nodes are graph.nodes\[node\]\['x'\] = \[...\]; not used: " + unused + "$"):
+            with pytest.warns(BlockbpWarning, match=r"edges have no features, which are graph.edges\[u, v\]\['x'\] = \[...\]; not used: 'weight'"):
+                GraphCRF().fit(club, known)
+        networkx.set_node_attributes(club, {v: {"x": v / 9, "y": -v} for v in club})  # of two coordinates x alone counts
     with pytest.raises(ValueError, match=r"^X\[0\]: two nodes of it have several edges: networkx.Graph\(graph\) keeps one"):
         GraphCRF().fit(networkx.MultiGraph([*club.edges, (0, 1)]), known)
     bare = networkx.Graph(list(club.edges))

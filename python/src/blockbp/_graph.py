@@ -81,8 +81,8 @@ class Graph:
         without = [name for name, values in graph.nodes(data=True) if "x" not in values]
         if without and len(without) < len(graph.nodes):
             raise ValueError(f"node {without[0]!r} has no attribute x, its features: graph.nodes[{without[0]!r}]['x'] = [...]; give it to all or to none")
-        if without or any(np.ndim(values["x"]) == 0 for _, values in graph.nodes(data=True)):  # as one of coordinates
-            _unused(f"{'nodes have no features, which are' if without else 'all features are'} graph.nodes[node]['x']", graph.nodes(data=True))
+        if without or any(np.ndim(has["x"]) == 0 for _, has in graph.nodes(data=True)):  # as one of coordinates
+            _unused("all features of nodes are graph.nodes[node]['x']", graph.nodes(data=True))
         x = np.array([np.ravel(has.get("x", ())) for _, has in graph.nodes(data=True)], float if without else None)
         return cls(x, *_joined(graph), nodes=list(graph.nodes))
 
@@ -231,7 +231,7 @@ def _unused(known: str, items: Any) -> None:
         for key, value in attributes.items():
             values.setdefault(str(key), set()).add(repr(value))
     if others := sorted(key for key, found in values.items() if len(found) > 1 and key != "x"):
-        warn([f"{known} = [...]: {', '.join(map(repr, others[:3]))}{', …' if others[3:] else ''} {'is' if len(others) == 1 else 'are'} not used"])
+        warn([f"{known} = [...]; not used: {', '.join(map(repr, others[:3]))}{', …' if others[3:] else ''}"])
 
 
 def by_order(nodes: Any, numbers: str, remedy: str, start: bool = False, gaps: bool = True) -> None:
