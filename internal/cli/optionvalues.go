@@ -57,7 +57,7 @@ var elsewhere = func() map[string]string {
 	return all
 }()
 
-// joined puts a value behind an option that may have none: what follows a blank would be data.
+// joined puts a value behind an option that may have none, or is true without: what follows a blank would be data.
 func joined(args []string) (all []string) {
 	for _, arg := range args {
 		how, _, _ := strings.Cut(arg, ":")
@@ -65,7 +65,9 @@ func joined(args []string) (all []string) {
 		switch {
 		case last < 0:
 		case all[last] == "--errors" && slices.Contains([]string{"auto", "bootstrap", "cheap", "none"}, how),
-			all[last] == "--select-edges" && slices.Contains([]string{"ebic", "stability"}, how):
+			all[last] == "--select-edges" && slices.Contains([]string{"ebic", "stability"}, how),
+			strings.HasPrefix(all[last], "--") && slices.Contains([]string{"true", "false", "yes", "no"}, arg) &&
+				!strings.Contains(all[last], "="):
 			all[last] += "=" + arg
 			continue
 		}

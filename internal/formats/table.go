@@ -213,7 +213,7 @@ func (t *Table) TakeHeader(nodes ...string) error {
 		return option.At(t.File, line, "", Look(t.File).Advise("a matrix of edges", nodes...), "it is a matrix of edges")
 	}
 	for i, name := range t.Header {
-		if before, twice := seen[name]; twice && name != "" {
+		if before, twice := seen[name]; twice && name != "" && (len(nodes) == 0 || isNoNumber(name)) { // else it may be an edge
 			return option.At(t.File, line, "", "rename one; above a row that is no header put one",
 				"columns %d and %d are both called %q", before+1, i+1, option.Short(name))
 		}

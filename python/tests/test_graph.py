@@ -325,6 +325,12 @@ def test_data_frames() -> None:
     assert GraphCRF().fit(Graph(x, edges), numbers).coef_["node"].shape == want.coef_["node"].shape
     with pytest.warns(BlockbpWarning, match=r"^X\[0\]\.edges counts the rows of x, 14, 13, 12, …, and not by their names: give x.sort_index\(\)"):
         GraphCRF().fit(Graph(frame[::-1], edges), some)
+    turned = frame[["f1", "f0", "f2", "f3"]]  # which would be read as if the order did not matter
+    with pytest.raises(ValueError, match=r"^X\[0\]\.x has the columns \['f1', 'f0', 'f2', 'f3'\], want \['f0', 'f1', .* as in fit$"):
+        got.predict(Graph(turned, edges), some)
+    with pytest.raises(ValueError, match=r"^X\[1\]\.x has the columns \['f1', .* as in X\[0\]$"):
+        GraphCRF().fit([Graph(frame, edges), Graph(turned, edges)], [some, some])
+    assert got.predict(Graph(x, edges), some).tolist() == got.predict(Graph(frame, edges), some).tolist()
     with pytest.raises(ValueError, match=r"^X\[0\]\.x\[2, 4\] is 'a', want a number"):
         GraphCRF().fit(Graph(frame.assign(town=[0, 1, *"abcdefghijklm"]), edges), y)
 

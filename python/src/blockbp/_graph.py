@@ -166,10 +166,13 @@ class GraphCRF(Classifier):
         made = [instance_of(g, self._where(n), across) for n, g in enumerate(graphs)]
         nodes, edges = _widths(made[0]) if fitting else (self.n_features_in_, self.n_edge_features_in_)
         first = self._where(0) if fitting else "fit"
+        known = made[0].names or [] if fitting else Model(self.model_).features("node")[:nodes]
         for n, instance in enumerate(made):
             own, of_edges = _widths(instance)
             if own != nodes:
                 raise ValueError(f"{_x_of(self._where(n))} has {own} features, want {nodes} as in {first}")
+            if instance.names and known[:1] not in ([], ["0"]) and instance.names != known:
+                raise ValueError(f"{_x_of(self._where(n))} has the columns {instance.names}, want {known} as in {first}")
             if (of_edges is None) != (edges is None):
                 there = ("has no edge_x, and", "has some") if of_edges is None else ("has edge_x, and", "has none")
                 raise ValueError(f"{self._where(n)} {there[0]} {first} {there[1]}: give it to all graphs or to none")
