@@ -42,44 +42,26 @@ func archiveOf(t *testing.T, names ...string) string {
 	return string(zipOf(t, files))
 }
 
+// formatCase is a file, and what it is.
+type formatCase struct{ name, text, want string }
+
+// formatCases are those of testdata/formats.txt, which has what a file is, its name and its text.
+func formatCases(t *testing.T) (cases []formatCase) {
+	for line := range strings.Lines(string(oracle.Must(os.ReadFile("testdata/formats.txt"))(t))) {
+		c, file := formatCase{}, ""
+		c.want, file, _ = strings.Cut(line, " | ")
+		oracle.Must(fmt.Sscanf(file, "%q %q", &c.name, &c.text))(t)
+		cases = append(cases, c)
+	}
+	return cases
+}
+
 // TestFormats: what a file is, by its name and its lines, and what an error says of one that is not read.
 func TestFormats(t *testing.T) {
-	for _, c := range []struct{ name, text, want string }{
-		{"karate.txt", karate, formats.EdgeList},
-		{"snap.txt", "# FromNodeId\tToNodeId\n0\t1\n0\t2\n1\t2\n", formats.EdgeList},
-		{"headed.txt", "from to weight\n0 1 4\n0 2 .5\n1 2 1\n", formats.EdgeList},
-		{"commas.txt", "0,1,4\n0,2,5\n1,2,1\n", formats.EdgeList},
-		{"quoted.txt", "// a comment\n\"0\" \"1\"\n\"0\" \"2\"\n\"1\" \"2\"\n", formats.EdgeList},
-		{"names.txt", "ann bob\nbob cid\ncid ann\n", formats.EdgeList},
-		{"karate.edgelist", "0 1 {'weight': 4}\n0 2 {'weight': 5}\n", formats.EdgeList},
-		{"karate", "0 1 {'weight': 4}\n0 2 {'weight': 5}\n1 2 {}\n", formats.EdgeList},
-		{"cora.cites", "35\t1033\n35\t103482\n40\t35\n", formats.EdgeList},
-		{"cora.content", "35\t0\t1\tTheory\n40\t1\t0\tRules\n", "a table of nodes as of Cora"},
-		{"karate.adjlist", "#-\n# GMT\n0 1 2\n1 2\n2\n", "a list of neighbours"},
-		{"county.gal", "0 3 county id\n1 2\n2 3\n2 1\n1\n3 1\n1\n", "a GAL file of PySAL"},
-		{"spins.txt", "1 -1 1\n-1 -1 1\n1 1 1\n", "rows of numbers"},
-		{"measured.txt", ".5 1.5 2\n.5 1 3\n", "rows of numbers"},
-		{"ragged.txt", "EU B-ORG\nrejects\n\nPeter B-PER\n", "tagged text"},
-		{"numbers.conll", "12 0\n13 1\n14 0\n", "tagged text"},
-		{"train.txt", "the D\ndog N\n", "tagged text"},
-		{"train.txt", "x\tA\ny\tB\n\ny\tB\n", "tagged text"},
-		{"latin.txt", "caf\xe9 N\nnoir A\n\nth\xe9 N\n", "tagged text"},
-		{"utf16.conll", "\xff\xfea\x00 \x00b\x00\n\x00", "tagged text"},
-		{"mallet.txt", mallet, "text as MALLET's SimpleTagger reads it"},
-		{"brown.txt", brown, "text of words with tags behind them"},
-		{"brown.conll", brown, "text of words with tags behind them"},
-		{"pipes.txt", "The|DT dog|NN\nA|DT cat|NN\n", "text of words with tags behind them"},
-		{"ca01", "The_AT jury_NN said_VBD\nThe_AT dog_NN\n", "text of words with tags behind them"},
-		{"ner_dataset.csv", ner, "a table of tokens"},
-		{"ner.csv", "word,tag\nAnn,B-PER\n", "a table of tokens"},
-		{"words.csv", "word,label\nAnn,A\n", "a table"}, // as of a network of words
-		{"people.csv", "id,label,word\nann,A,x\n", "a table"},
-		{"labels.csv", "id,label,p(honest),p(fraud)\nann,honest,1,0\n", "a file of predictions"},
-		{"empty.txt", "", "an empty file"},
-		{"empty.txt", "# a comment\n\n", "an empty file"},
+	for _, c := range append(formatCases(t), []formatCase{
 		{"long.txt", strings.Repeat("x", 5000), ""}, // of which no line is known
-		{"list.txt", "my data/0.npz\nmy data/1.npz\n", "a list of files"},
-		{"ids.list", "pic1\npic2\n", "a list of files"},
+		{"w.raw", "FID IID PAT MAT SEX PHENOTYPE " + strings.Repeat("rs1_A ", 800) + "\n1 1 0 0 1 2 0 NA\n",
+			"a table of genotypes, as of PLINK"}, // of longer lines than is read at first
 		{"x.npz", archiveOf(t, "edges", "labels"), "a file of arrays"},
 		{"x.npz", archiveOf(t, "x", "y", "edge_index"), "a file of arrays as PyTorch Geometric names them"},
 		{"x.npz", archiveOf(t, "adj_data", "adj_indices", "adj_indptr", "adj_shape", "labels"), "a graph of sparse matrices"},
@@ -89,38 +71,9 @@ func TestFormats(t *testing.T) {
 		{"x.npz", archiveOf(t, "labels"), "a file of arrays"},
 		{"x.npz", archiveOf(t, "X", "y"), "a file of arrays of other names"},
 		{"x.npz", archiveOf(t, "points", "labels"), "a file of arrays of other names"},
-		{"PF00042.txt", "# STOCKHOLM 1.0\n\na/1-3 ARN\n//\n", "an alignment of Stockholm or Clustal"},
-		{"globin.aln", "CLUSTAL W (1.8)\n\na  ARN\nb  ARD\n   ** \n", "an alignment of Stockholm or Clustal"},
-		{"w.gwt", "0 3 county id\n1 2 .5\n", "a GWT file of PySAL"},
-		{"train.json", "{\"tokens\": []}\n{\"tokens\": []}\n", "a file of sentences in JSON"},
-		{"w.raw", "FID IID PAT MAT SEX PHENOTYPE " + strings.Repeat("rs1_A ", 800) + "\n1 1 0 0 1 2 0 NA\n",
-			"a table of genotypes, as of PLINK"}, // of longer lines than is read at first
-		{"rag.txt", "0 1 2 3\n1 2\n2 0 3\n3\n", "a list of neighbours"},
-		{"m.txt", "0 1 1\n1 0 1\n1 1 0\n", "rows of numbers"}, // a matrix of edges
-		{"one.json", "{\"nodes\": []}\n", "a JSON file"},
-		{"spins.txt", "0110\n1001\n", "rows of characters"},
-		{"spins.txt", "+--+\n-++-\n", "rows of characters"},
-		{"PEOPLE.NODES.CSV", "id,label\nann,A\n", "a table"},
-		{"a.conll.xz", "\xfd7zXZ\x00", "a compressed file"},
-		{"g.uai", "", "a network"},
-		{"net.txt", "MARKOV\n1\n2\n0\n", "a network"},
-		{"asia.net", "net\n{\n}\nnode a\n{\n}\n", "a file of Hugin, GeNIe or XMLBIF"},
-		{"club.net", "*Vertices 2\n1 \"a\"\n", "a Pajek file"},
-		{"asia.bif", "network unknown {\n}\n", "a network"},
-		{"a.xml", "<?xml version=\"1.0\"?>\n<BIF VERSION=\"0.3\">\n", "a file of Hugin, GeNIe or XMLBIF"},
 		{"x.npz", archiveOf(t, "edges", "node_features", "node_labels", "train_masks"), "a graph with masks"},
-		{"a.fg", "0\n", "a factor graph of libDAI"},
-		{"quotes.txt", "\" \" O O\nGood JJ B-NP O\nsaid VBD B-VP O\n\nBob NNP B-NP B-PER\n", "tagged text"},
-		{"chunks.txt", "Ann NNP B-NP\nsees VBZ B-VP\nBob NNP B-NP\n", "tagged text"},
-		{"table.txt", "id,label\nann,A\nbob,B\n", ""},
-		{"nodes.txt", "\"id\" \"x\" \"label\"\n\"1\" \"ann\" 1 \"A\"\n", "a table whose cells blanks separate"},
-		{"edges.txt", "\"from\" \"to\"\n\"1\" 5 7\n\"2\" 5 8\n\"3\" 7 8\n", "a table whose cells blanks separate"},
-		{"weights.txt", "\"from\" \"to\" \"w\"\n\"5\" \"7\" 1\n\"5\" \"8\" 2\n", formats.EdgeList},
 		{"x.npz", archiveOf(t, "samples", "log_score"), "a file of samples"},
-		{"a.tif", "II*\x00", "a picture of another kind, or a volume"},
-		{"a.geojson", "{\n}\n", "a map"},
-		{"prose.txt", "It was a dark night.\nNobody came, or called to ask.\n\nIt rained.\n", "text without labels"},
-	} {
+	}...) {
 		folder := writeFiles(t, map[string]string{c.name: c.text})
 		p := formats.Look(filepath.Join(folder, c.name))
 		if f := p.Best(); f.What != c.want || f.What != "" && f.Kind == "" && p.Advise(f.What) == "" {
