@@ -162,7 +162,10 @@ func (t *labelTexts) noteDoubts(note func(format string, arguments ...any), more
 				option.Short(other), option.Short(text))
 			return
 		}
-		cases[lower] = text
+		if cases[lower] = text; !t.tokens && formats.Joined(text, t.texts) {
+			note("the label %q is a state beside its parts: of several that a node has, learn each alone", option.Short(text))
+			return
+		}
 	}
 }
 

@@ -26,11 +26,10 @@ type demoFlags struct {
 func (a *app) demoCommand() *cobra.Command {
 	var f demoFlags
 	cmd := &cobra.Command{
-		Use:     "demo",
-		Short:   "Watch BBPL, inner-dual and full BP learn the same model",
-		Example: "  blockbp demo -o demo",
-		Args:    noArguments,
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.demo(&f) },
+		Use:   "demo",
+		Short: "Watch BBPL, inner-dual and full BP learn the same model",
+		Args:  noArguments,
+		RunE:  func(cmd *cobra.Command, args []string) error { return a.demo(&f) },
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.out, "out", "o", "", "folder to make (default: blockbp-demo, or blockbp-demo-2 and so on)")

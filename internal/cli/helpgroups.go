@@ -29,9 +29,9 @@ func (a *app) addVerbs(root *cobra.Command, groups []verbGroup) {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})
 		for _, verb := range g.verbs {
 			verb.GroupID = g.title
-			if _, long, _ := strings.Cut(helpText, "\n== "+verb.Name()+"\n"); verb.Long == "" {
-				long, _, _ = strings.Cut(long, "\n== ")
-				verb.Long = strings.TrimSpace(long)
+			if _, text, there := strings.Cut(helpText, "\n== "+verb.Name()+"\n"); there {
+				text, _, _ = strings.Cut(text, "\n== ")
+				verb.Long, verb.Example, _ = strings.Cut(strings.TrimRight(text, "\n"), "\n\nExamples:\n")
 			}
 			readDecimal(verb.Flags())
 			a.explainOptions(verb)

@@ -39,9 +39,6 @@ func (a *app) inferCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "infer MODEL.uai --task PR|MAR|MPE [flags]",
 		Short: "Partition function, marginals and most probable state of a UAI network",
-		Example: `  blockbp infer grid.uai --task PR --json
-  blockbp infer grid.uai --task MAR --counting trw
-  blockbp infer grid.uai --task MPE -o grid.uai.MPE`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.resolve(cmd); err != nil {
 				return err

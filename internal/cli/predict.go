@@ -22,9 +22,7 @@ func (a *app) predictCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "predict DATA... -m MODEL -o OUT [flags]",
 		Short: "Label new data with a model, with a belief for every label",
-		Example: "  blockbp predict nodes.csv edges.csv -m run -o labels.csv\n  blockbp predict images/ --features " +
-			"features/ --list test.txt -m run -o predicted",
-		RunE: func(_ *cobra.Command, args []string) error { return a.predict(&f, args) },
+		RunE:  func(_ *cobra.Command, args []string) error { return a.predict(&f, args) },
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.model, "model", "m", "", "model file or run folder")

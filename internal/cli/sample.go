@@ -26,8 +26,6 @@ func (a *app) sampleCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sample NET.uai|DATA... [-m MODEL] -o OUT [flags]",
 		Short: "Draw joint states from a network, or from a model given new data",
-		Example: "  blockbp sample grid.uai -o samples.npz\n  blockbp sample new/ -m run -o samples --samples 100\n  " +
-			"blockbp sample new/3.npz -m run -o three.npz",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.cmd = cmd
 			return a.sample(&f, args)

@@ -43,10 +43,7 @@ func (a *app) trainCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "train DATA... [flags]",
 		Short: "Learn the weights of a model from labelled data",
-		Example: `  blockbp train data/ -o run --l2 1
-  blockbp train images/ --features features/ --list train.txt --blocks 4x5 -o run
-  blockbp train run --resume --max-passes 500`,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.train(cmd, &f, args) },
+		RunE:  func(cmd *cobra.Command, args []string) error { return a.train(cmd, &f, args) },
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.out, "out", "o", "", "run folder to make (default: run-DATE-TIME)")

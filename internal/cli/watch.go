@@ -19,9 +19,8 @@ import (
 func (a *app) watchCommand() *cobra.Command {
 	var port int
 	cmd := &cobra.Command{
-		Use:     "watch RUN... [--port N]",
-		Short:   "Follow trainings in the browser: numbers, curves and pictures while they go on",
-		Example: "  blockbp watch run other\n  blockbp watch run --port 8000",
+		Use:   "watch RUN... [--port N]",
+		Short: "Follow trainings in the browser: numbers, curves and pictures while they go on",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usagef("watch: name a run folder: blockbp watch RUN")

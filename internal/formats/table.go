@@ -213,7 +213,7 @@ func (t *Table) TakeHeader(nodes ...string) error {
 		return option.At(t.File, line, "", Look(t.File).Advise("a matrix of edges", nodes...), "it is a matrix of edges")
 	}
 	for i, name := range t.Header {
-		if before, twice := seen[name]; twice && name != "" && (len(nodes) == 0 || isNoNumber(name)) { // else it may be an edge
+		if before, twice := seen[name]; twice && name != "" && (len(nodes) == 0 || isNoNumber(name)) { // else an edge
 			return option.At(t.File, line, "", "rename one; above a row that is no header put one",
 				"columns %d and %d are both called %q", before+1, i+1, option.Short(name))
 		}
@@ -288,6 +288,14 @@ func WholeNumber(cell string) string { return pointZero.ReplaceAllString(cell, "
 // Bare is what identifiers and labels that are meant alike have in common: neither case nor leading zeros.
 func Bare(name string) string {
 	return strings.ToLower(cmp.Or(strings.TrimLeft(WholeNumber(name), "0"), name))
+}
+
+// Joined reports whether a text consists of several of some texts, with a mark between.
+func Joined(text string, texts []string) bool {
+	parts := strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(",;|+/", c) })
+	return len(parts) > 1 && !slices.ContainsFunc(parts, func(part string) bool {
+		return !slices.Contains(texts, strings.TrimSpace(part))
+	})
 }
 
 // nines matches numbers that people write for what is not known.
