@@ -195,8 +195,8 @@ func (c *columnSurvey) decide(text bool, note func(format string, arguments ...a
 		err.Place = name
 		return nil, err
 	case c.total > fewCells && float64(different) >= nearlyAll*float64(c.total):
-		note("column %q is left out: its %d cells have %d different texts, so that it tells rows apart and not states; "+
-			"write days and the like as numbers, if they tell something", name, c.total, different)
+		note("column %q is left out: its %d cells have %d different texts, such as %q, and tells rows apart, not "+
+			"states; write days as numbers, and lists as columns", name, c.total, different, option.Short(c.texts[0]))
 		return nil, nil
 	default:
 		c.categories(col, note)

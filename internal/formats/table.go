@@ -186,12 +186,14 @@ func (t *Table) readCells(data []byte) {
 	}
 }
 
+var minus = strings.NewReplacer("−", "-", "–", "-")
+
 // Number reads a cell as a decimal number, with a decimal comma where semicolons separate cells.
 func (t *Table) Number(cell string) (float64, error) {
 	if t.comma == ';' && strings.Count(cell, ",") == 1 {
 		cell = strings.Replace(cell, ",", ".", 1)
 	}
-	return numeric.ParseDecimal(strings.Replace(cell, "−", "-", 1)) // as typesetters write it
+	return numeric.ParseDecimal(minus.Replace(cell)) // as typesetters write it
 }
 
 // TakeHeader makes names of columns of the first row.
@@ -204,9 +206,12 @@ func (t *Table) TakeHeader(nodes ...string) error {
 	}
 	names := slices.DeleteFunc(slices.Clone(t.Header), func(name string) bool { return name == "" })
 	if n := len(t.Header); len(names) == 1 && (n > 2 || n == 1 && (strings.Contains(names[0], " ") || len(t.List) > 0)) {
+		remedy := "leave titles above the names of columns out, and separate these by commas, semicolons or tabs"
+		if len(t.List) == 0 && n == 1 {
+			remedy = "separate columns by commas: " + Look(t.File).Advise("blanks between cells")
+		}
 		t.List, t.More = nil, 0 // other rows have more cells
-		return option.At(t.File, line, "", "leave titles above the names of columns out, and separate these by commas, "+
-			"semicolons or tabs", "the first line has one name, %q", option.Short(names[0]))
+		return option.At(t.File, line, "", remedy, "the first line has one name, %q", option.Short(names[0]))
 	}
 	alike, zeros := t.Square(slices.Concat([][]string{t.Header}, t.Rows))
 	if len(nodes) > 0 && (alike || zeros && len(t.Header) == 1+len(t.Rows)) {
