@@ -3,6 +3,7 @@ package dataset
 import (
 	"fmt"
 	"math"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -41,43 +42,26 @@ func archiveOf(t *testing.T, names ...string) string {
 	return string(zipOf(t, files))
 }
 
+// formatCase is a file, and what it is.
+type formatCase struct{ name, text, want string }
+
+// formatCases are those of testdata/formats.txt, which has what a file is, its name and its text.
+func formatCases(t *testing.T) (cases []formatCase) {
+	for line := range strings.Lines(string(oracle.Must(os.ReadFile("testdata/formats.txt"))(t))) {
+		c, file := formatCase{}, ""
+		c.want, file, _ = strings.Cut(line, " | ")
+		oracle.Must(fmt.Sscanf(file, "%q %q", &c.name, &c.text))(t)
+		cases = append(cases, c)
+	}
+	return cases
+}
+
 // TestFormats: what a file is, by its name and its lines, and what an error says of one that is not read.
 func TestFormats(t *testing.T) {
-	for _, c := range []struct{ name, text, want string }{
-		{"karate.txt", karate, formats.EdgeList},
-		{"snap.txt", "# FromNodeId\tToNodeId\n0\t1\n0\t2\n1\t2\n", formats.EdgeList},
-		{"headed.txt", "from to weight\n0 1 4\n0 2 .5\n1 2 1\n", formats.EdgeList},
-		{"commas.txt", "0,1,4\n0,2,5\n1,2,1\n", formats.EdgeList},
-		{"quoted.txt", "// a comment\n\"0\" \"1\"\n\"0\" \"2\"\n\"1\" \"2\"\n", formats.EdgeList},
-		{"names.txt", "ann bob\nbob cid\ncid ann\n", formats.EdgeList},
-		{"karate.edgelist", "0 1 {'weight': 4}\n0 2 {'weight': 5}\n", formats.EdgeList},
-		{"karate", "0 1 {'weight': 4}\n0 2 {'weight': 5}\n1 2 {}\n", formats.EdgeList},
-		{"cora.cites", "35\t1033\n35\t103482\n40\t35\n", formats.EdgeList},
-		{"cora.content", "35\t0\t1\tTheory\n40\t1\t0\tRules\n", "a table of nodes as of Cora"},
-		{"karate.adjlist", "#-\n# GMT\n0 1 2\n1 2\n2\n", "a list of neighbours"},
-		{"county.gal", "0 3 county id\n1 2\n2 3\n2 1\n1\n3 1\n1\n", "a GAL file of PySAL"},
-		{"spins.txt", "1 -1 1\n-1 -1 1\n1 1 1\n", "rows of numbers"},
-		{"measured.txt", ".5 1.5 2\n.5 1 3\n", "rows of numbers"},
-		{"ragged.txt", "EU B-ORG\nrejects\n\nPeter B-PER\n", "tagged text"},
-		{"numbers.conll", "12 0\n13 1\n14 0\n", "tagged text"},
-		{"train.txt", "the D\ndog N\n", "tagged text"},
-		{"train.txt", "x\tA\ny\tB\n\ny\tB\n", "tagged text"},
-		{"latin.txt", "caf\xe9 N\nnoir A\n\nth\xe9 N\n", "tagged text"},
-		{"utf16.conll", "\xff\xfea\x00 \x00b\x00\n\x00", "tagged text"},
-		{"mallet.txt", mallet, "text as MALLET's SimpleTagger reads it"},
-		{"brown.txt", brown, "text of words with tags behind them"},
-		{"brown.conll", brown, "text of words with tags behind them"},
-		{"pipes.txt", "The|DT dog|NN\nA|DT cat|NN\n", "text of words with tags behind them"},
-		{"ca01", "The_AT jury_NN said_VBD\nThe_AT dog_NN\n", "text of words with tags behind them"},
-		{"ner_dataset.csv", ner, "a table of tokens"},
-		{"ner.csv", "word,tag\nAnn,B-PER\n", "a table"},
-		{"people.csv", "id,label,word\nann,A,x\n", "a table"},
-		{"labels.csv", "id,label,p(honest),p(fraud)\nann,honest,1,0\n", "a file of predictions"},
-		{"empty.txt", "", "an empty file"},
-		{"empty.txt", "# a comment\n\n", "an empty file"},
+	for _, c := range append(formatCases(t), []formatCase{
 		{"long.txt", strings.Repeat("x", 5000), ""}, // of which no line is known
-		{"list.txt", "my data/0.npz\nmy data/1.npz\n", "a list of files"},
-		{"ids.list", "pic1\npic2\n", "a list of files"},
+		{"w.raw", "FID IID PAT MAT SEX PHENOTYPE " + strings.Repeat("rs1_A ", 800) + "\n1 1 0 0 1 2 0 NA\n",
+			"a table of genotypes, as of PLINK"}, // of longer lines than is read at first
 		{"x.npz", archiveOf(t, "edges", "labels"), "a file of arrays"},
 		{"x.npz", archiveOf(t, "x", "y", "edge_index"), "a file of arrays as PyTorch Geometric names them"},
 		{"x.npz", archiveOf(t, "adj_data", "adj_indices", "adj_indptr", "adj_shape", "labels"), "a graph of sparse matrices"},
@@ -87,34 +71,9 @@ func TestFormats(t *testing.T) {
 		{"x.npz", archiveOf(t, "labels"), "a file of arrays"},
 		{"x.npz", archiveOf(t, "X", "y"), "a file of arrays of other names"},
 		{"x.npz", archiveOf(t, "points", "labels"), "a file of arrays of other names"},
-		{"PF00042.txt", "# STOCKHOLM 1.0\n\na/1-3 ARN\n//\n", "an alignment of Stockholm or Clustal"},
-		{"globin.aln", "CLUSTAL W (1.8)\n\na  ARN\nb  ARD\n   ** \n", "an alignment of Stockholm or Clustal"},
-		{"w.gwt", "0 3 county id\n1 2 .5\n", "a GWT file of PySAL"},
-		{"train.json", "{\"tokens\": []}\n{\"tokens\": []}\n", "a file of JSON lines"},
-		{"one.json", "{\"nodes\": []}\n", "a JSON file"},
-		{"spins.txt", "0110\n1001\n", "rows of characters"},
-		{"spins.txt", "+--+\n-++-\n", "rows of characters"},
-		{"PEOPLE.NODES.CSV", "id,label\nann,A\n", "a table"},
-		{"a.conll.xz", "\xfd7zXZ\x00", "a compressed file"},
-		{"g.uai", "", "a network"},
-		{"net.txt", "MARKOV\n1\n2\n0\n", "a network"},
-		{"asia.net", "net\n{\n}\nnode a\n{\n}\n", "a file of Hugin, GeNIe or XMLBIF"},
-		{"club.net", "*Vertices 2\n1 \"a\"\n", "a Pajek file"},
-		{"asia.bif", "network unknown {\n}\n", "a network"},
-		{"a.xml", "<?xml version=\"1.0\"?>\n<BIF VERSION=\"0.3\">\n", "a file of Hugin, GeNIe or XMLBIF"},
 		{"x.npz", archiveOf(t, "edges", "node_features", "node_labels", "train_masks"), "a graph with masks"},
-		{"a.fg", "0\n", "a factor graph of libDAI"},
-		{"quotes.txt", "\" \" O O\nGood JJ B-NP O\nsaid VBD B-VP O\n\nBob NNP B-NP B-PER\n", "tagged text"},
-		{"chunks.txt", "Ann NNP B-NP\nsees VBZ B-VP\nBob NNP B-NP\n", "tagged text"},
-		{"table.txt", "id,label\nann,A\nbob,B\n", ""},
-		{"nodes.txt", "\"id\" \"x\" \"label\"\n\"1\" \"ann\" 1 \"A\"\n", "a table whose cells blanks separate"},
-		{"edges.txt", "\"from\" \"to\"\n\"1\" 5 7\n\"2\" 5 8\n\"3\" 7 8\n", "a table whose cells blanks separate"},
-		{"weights.txt", "\"from\" \"to\" \"w\"\n\"5\" \"7\" 1\n\"5\" \"8\" 2\n", formats.EdgeList},
 		{"x.npz", archiveOf(t, "samples", "log_score"), "a file of samples"},
-		{"a.tif", "II*\x00", "a picture of another kind, or a volume"},
-		{"a.geojson", "{\n}\n", "a map"},
-		{"prose.txt", "It was a dark night.\nNobody came, or called to ask.\n\nIt rained.\n", "text without labels"},
-	} {
+	}...) {
 		folder := writeFiles(t, map[string]string{c.name: c.text})
 		p := formats.Look(filepath.Join(folder, c.name))
 		if f := p.Best(); f.What != c.want || f.What != "" && f.Kind == "" && p.Advise(f.What) == "" {
@@ -125,6 +84,7 @@ func TestFormats(t *testing.T) {
 
 // TestAdviceRuns: a line that an error prints makes a file that is read.
 func TestAdviceRuns(t *testing.T) {
+	tags := []string{"B-LOC", "B-PER", "I-PER", "O"}
 	for _, c := range []struct {
 		name, text, made string
 		tokens           [][]string
@@ -148,8 +108,23 @@ func TestAdviceRuns(t *testing.T) {
 		{"gb.conll", "\xb6\xab\xbe\xa9 N\n\xc8\xa5 V\n", "gb.utf8.conll", [][]string{{"东京", "去"}}, []string{"N", "V"}},
 		{"ru.conll", "\xcc\xee\xf1\xea\xe2\xe0 N\n\xc2\xee\xeb P\n\xf1\xe0\xec P\n", "ru.utf8.conll",
 			[][]string{{"Москва", "Вол", "сам"}}, []string{"N", "P"}},
-		{"ner.jsonl", spans, "ner.conll", [][]string{{"Ann", "Lee", "sings", "."}, {"Oslo"}}, []string{"B-LOC", "B-PER",
-			"I-PER", "O"}},
+		{"ner.jsonl", spans, "ner.conll", [][]string{{"Ann", "Lee", "sings", "."}, {"Oslo"}}, tags},
+		{"label-studio.json", `[{"annotations": [{"result": [{"value": {"start": 0, "end": 7, "labels": ["PER"]}}]}], ` +
+			`"data": {"text": "Ann Lee sings"}}]`, "label-studio.conll", [][]string{{"Ann", "Lee", "sings"}}, tags[1:]},
+		{"doccano.jsonl", `{"entities": [{"label": "PER", "start_offset": 0, "end_offset": 7}], "text": "Ann Lee"}` + "\n",
+			"doccano.conll", [][]string{{"Ann", "Lee"}}, tags[1:3]},
+		{"spacy2.json", `[{"paragraphs": [{"sentences": [{"tokens": [{"orth": "Oslo", "ner": "B-LOC"}, ` +
+			`{"orth": "!", "ner": "O"}]}]}]}]`, "spacy2.conll", [][]string{{"Oslo", "!"}}, []string{"B-LOC", "O"}},
+		{"pairs.json", `[["Ann Lee sings", {"entities": [[0, 7, "PER"]]}], ["Oslo", {"entities": [[0, 4, "LOC"]]}]]`,
+			"pairs.conll", [][]string{{"Ann", "Lee", "sings"}, {"Oslo"}}, tags},
+		{"hf.json", `[{"tokens": ["Ann", "Lee"], "tags": ["B-PER", "I-PER"]}]`, "hf.conll", [][]string{{"Ann", "Lee"}},
+			tags[1:3]},
+		{"words.csv", "word,tag\nAnn,B-PER\nLee,I-PER\n\nOslo,B-LOC\n", "words.conll", [][]string{{"Ann", "Lee"}, {"Oslo"}},
+			tags[:3]},
+		{"bert.csv", ",doc_id,sentence_id,words,labels\n0,1,0,Ann,B-PER\n1,1,1,Lee,I-PER\n2,2,1,\"a, b\",O\n", "bert.conll",
+			[][]string{{"Ann"}, {"Lee"}, {"a, b"}}, tags[1:]},
+		{"hf.csv", "id,tokens,ner_tags\n0,\"['Ann' 'Lee' 'sings' 'a' \"\"b'c\"\"]\",\"['B-PER', 'I-PER', 'O', 'O', 'O']\"\n",
+			"hf.conll", [][]string{{"Ann", "Lee", "sings", "a", "b'c"}}, tags[1:]},
 		{"letter.data", letters, "letter.crfsuite", [][]string{nil, nil}, []string{"a", "o"}},
 	} {
 		folder := writeFiles(t, map[string]string{c.name: c.text})
@@ -204,15 +179,22 @@ func TestAdviceOfTables(t *testing.T) {
 		{"m.csv", "a,b,c,d\n0,.5,0,0\n0,0,0,0\n0,1,0,0\n0,0,0,0\n", "n.csv", "edges.csv", "weight constant"},
 		{"m.csv", "0,0,0,0\n1,0,0,0\n0,.5,0,0\n0,0,0,0\n", "n.csv", "edges.csv", "weight constant"},
 		{"m.txt", "0 -1 0 0\n0 0 0 0\n0 1 0 0\n0 0 0 0\n", "i.csv", "edges.csv", "constant"}, // one below the diagonal
+		{"p.csv", "id;label;x;kind\na;A;1.234,5 €;01\nb;B;-2,5;02\nc;B;12%;02\n", "p.numbers.csv", "e.csv", "x kind bias"},
+		{"k.csv", "id,label,x,neighbours\na,A,1,b c\nb,B,2,\nc,B,2,['a']\n", "k.nodes.csv", "k.edges.csv", "x bias"},
+		{"b.csv", "id label x\na A 1\nb B –2\nc B 2.5\n", "b.commas.csv", "e.csv", "x bias"},
 		{"e.txt", "\"from\" \"to\"\n\"1\" \"a\" \"b\"\n\"2\" \"b\" \"c\"\n", "n.csv", "e.csv", "constant"},
 	} {
-		folder := writeFiles(t, map[string]string{c.name: c.text, "n.csv": nodes, "i.csv": numbers})
-		paths := []string{filepath.Join(folder, c.name)}
-		if c.nodes != "t.nodes.csv" {
+		folder := writeFiles(t, map[string]string{"e.csv": "a,b\na,b\nb,c\n", "n.csv": nodes, "i.csv": numbers})
+		paths := []string{filepath.Join(folder, c.name), filepath.Join(folder, c.edges)}
+		oracle.OK(t, os.WriteFile(paths[0], []byte(c.text), 0o644))
+		if strings.HasSuffix(c.features, "constant") {
 			paths = []string{filepath.Join(folder, c.nodes), paths[0]}
+		} else if strings.HasSuffix(c.edges, ".edges.csv") {
+			paths = paths[:1]
 		}
 		_, err := Open(t.Context(), paths, Options{})
-		line := regexp.MustCompile(`python3 -c '[^']*' [^;]*`).FindString(fmt.Sprint(err))
+		lines := regexp.MustCompile(`python3 -c '[^']*' [^;]*`).FindAllString(fmt.Sprint(err), -1)
+		line := append(lines, "", "")[strings.Count(c.text, "neighbours")] // one table may be several things
 		run := exec.Command("sh", "-c", line)
 		run.Dir = folder
 		if out, err := run.CombinedOutput(); err != nil || line == "" {
@@ -222,7 +204,7 @@ func TestAdviceOfTables(t *testing.T) {
 		paths = []string{filepath.Join(folder, c.nodes), filepath.Join(folder, c.edges)}
 		set := oracle.Must(Open(t.Context(), paths, Options{}))(t)
 		names := set.Schema.NodeTypes[0].FeatureNames
-		if c.nodes != "t.nodes.csv" {
+		if strings.HasSuffix(c.features, "constant") {
 			names = set.Schema.EdgeTypes[0].FeatureNames
 		}
 		if got := strings.Join(names, " "); got != c.features || set.Instances[0].Graph.NumEdges() != 2 {

@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -53,7 +52,7 @@ type labelTexts struct {
 
 // see returns the number of the label in a cell, −1 where it is hidden. The name of a state is one, whatever it is.
 func (t *labelTexts) see(path string, line int, cell string) int32 {
-	cell = wholeNumber(strings.TrimSpace(cell))
+	cell = formats.WholeNumber(strings.TrimSpace(cell))
 	if !formats.MissingCell(cell) || t.named[cell] {
 		return t.add(path, line, cell)
 	}
@@ -76,11 +75,6 @@ func (t *distinct) add(path string, line int, cell string) int32 {
 	t.total++
 	return i
 }
-
-// wholeNumber writes 1.0 as 1: pandas makes floating-point numbers of a column of whole ones in which some are missing.
-func wholeNumber(cell string) string { return pointZero.ReplaceAllString(cell, "$1") }
-
-var pointZero = regexp.MustCompile(`^(-?[0-9]+)\.0+$`)
 
 // at is a problem where a text first stands.
 func (t *distinct) at(i int, remedy, format string, arguments ...any) *option.Error {
@@ -149,7 +143,7 @@ func (t *labelTexts) tooMany() bool {
 }
 
 // noteDoubts tells of a label of a table that people write where none is known, since only the words of
-// formats.MissingCell hide one, and of two that differ in case alone, as yes and Yes do. more is one more.
+// formats.MissingCell hide one, and of two that only case or zeros tell apart, as yes and Yes. more is one more.
 func (t *labelTexts) noteDoubts(note func(format string, arguments ...any), more string) {
 	marks := strings.Split("unknown|unlabeled|unlabelled|missing|undefined|none|n.a.|not available|nil|unk|tbd|"+
 		"don't know|-|--|.|"+more+"|"+formats.MissingCode(t.texts), "|")
@@ -158,17 +152,20 @@ func (t *labelTexts) noteDoubts(note func(format string, arguments ...any), more
 		marks, instead = []string{formats.CoNLLUNothing}, "write "+hiddenName
 	}
 	for _, text := range t.texts {
-		lower := strings.ToLower(text)
+		lower := formats.Bare(text)
 		if at := slices.Index(marks, lower); at >= 0 {
 			note("the label %q is a state like any other; if it means that none is known, %s", option.Short(text), instead)
 			marks = nil
 		}
-		if other, twice := cases[lower]; twice && len(text) > 1 {
-			note("the labels %q and %q are two states, and differ in case alone; write them alike if they mean the same",
+		if other, twice := cases[lower]; twice && len(other+text) > 2 {
+			note("the labels %q and %q are two states, and differ in case or zeros alone: write them alike if they mean one",
 				option.Short(other), option.Short(text))
 			return
 		}
-		cases[lower] = text
+		if cases[lower] = text; !t.tokens && formats.Joined(text, t.texts) {
+			note("the label %q is a state beside its parts: of several that a node has, learn each alone", option.Short(text))
+			return
+		}
 	}
 }
 
@@ -177,7 +174,7 @@ func (l *loader) numberLabels(t *labelTexts, states []string) []int32 {
 	number := make(map[string]int32, len(states))
 	for x, s := range states {
 		if !t.tokens { // whose labels are as they stand
-			s = wholeNumber(s)
+			s = formats.WholeNumber(s)
 		}
 		number[s] = int32(x)
 	}

@@ -301,8 +301,8 @@ func (p *sampleReader) called(c int) string {
 
 // leave tells how to do without a column.
 func (p *sampleReader) leave(c int) string {
-	name := option.Literal(cmp.Or(p.columns[c].Name, "NAME"))
-	return "leave it out by {columns=ignore=" + name + "}, or if it counts rows use {sample-weights=" + name + "}"
+	return strings.ReplaceAll("leave it out by {columns=ignore=NAME}, for counts of rows use {sample-weights=NAME}, or "+
+		"divide what is measured into classes, as at the median", "NAME", option.Literal(cmp.Or(p.columns[c].Name, "NAME")))
 }
 
 // number gives cells the states of their columns. A 0 or -1 that is none of them is a missing value.

@@ -185,14 +185,18 @@ func (c *columnSurvey) decide(text bool, note func(format string, arguments ...a
 				"{columns=ignore=%s} leaves it out", name, c.name)
 		}
 	case !text && float64(meant) >= nearlyAll*float64(c.total):
-		err := c.at(odd, "write digits and a decimal point alone, leave the cell empty if the number is not known, or say "+
-			"{columns=text="+option.Literal(c.name)+"}", "%q is no number that can be used, while %d of the %d cells of "+
+		how := ","
+		if written.MatchString(c.texts[odd]) && strings.ContainsAny(c.texts[odd], "$€£¥%,. '") {
+			how = ", as by " + formats.Look(c.table.File).Advise("numbers as people write them") + ";"
+		}
+		err := c.at(odd, "write digits and a decimal point alone"+how+" leave the cell empty if the number is not known, or "+
+			"say {columns=text="+option.Literal(c.name)+"}", "%q is no number that can be used, while %d of the %d cells of "+
 			"this column are meant as numbers", option.Short(c.texts[odd]), meant, c.total)
 		err.Place = name
 		return nil, err
 	case c.total > fewCells && float64(different) >= nearlyAll*float64(c.total):
-		note("column %q is left out: its %d cells have %d different texts, so that it tells rows apart and not states; "+
-			"write days and the like as numbers, if they tell something", name, c.total, different)
+		note("column %q is left out: its %d cells have %d different texts, such as %q, and tells rows apart, not "+
+			"states; write days as numbers, and lists as columns", name, c.total, different, option.Short(c.texts[0]))
 		return nil, nil
 	default:
 		c.categories(col, note)
@@ -201,7 +205,7 @@ func (c *columnSurvey) decide(text bool, note func(format string, arguments ...a
 				option.Short(c.texts[0]))
 		} else if different > manyStates && 2*different > c.total {
 			note("column %q has %d different texts in %d cells, as days have, each a category that few rows tell of; write "+
-				"numbers if they measure, or leave it out by {columns=ignore=%s}", name, different, c.total, c.name)
+				"numbers, and nothing where none is known, or omit it by {columns=ignore=%s}", name, different, c.total, c.name)
 		}
 	}
 	if col.Missing = c.missing > 0; col.Missing {

@@ -95,7 +95,11 @@ func (l *tableLoader) readEdges(g *tableGraph) {
 	t, e := g.edges, l.joinRows(g)
 	l.chain(e.u, e.v, g.row)
 	l.tied = l.tied || g.reversed > 0
-	turned := e.sort(l.edgesDirected())
+	directed := l.manifest.directed() || l.directed || l.o.Directed // then ends mean something
+	if s := l.o.Schema; s != nil {
+		directed = len(s.EdgeTypes) == 0 || !s.EdgeTypes[0].Symmetric
+	}
+	turned := e.sort(directed)
 	t.Pick(e.rows)
 	g.edgeFeatures = l.featuresOf(t, l.rules.Edges, true)
 	var err error
@@ -169,8 +173,7 @@ func (g *tableGraph) end(line int, cells []string, role string) (node int32, kno
 	}
 	remedy := "give the node a row there, or leave this row out; {columns=id=NAME} says which column identifies nodes, " +
 		"and source=NAME,target=NAME which are the ends"
-	bare := func(name string) string { return strings.ToLower(strings.TrimLeft(wholeNumber(name), "0")) }
-	if i := slices.IndexFunc(g.names, func(other string) bool { return bare(other) == bare(name) }); i >= 0 {
+	if i := slices.IndexFunc(g.names, func(n string) bool { return formats.Bare(n) == formats.Bare(name) }); i >= 0 {
 		remedy = fmt.Sprintf("%q is one: write identifiers alike in both tables, those that are numbers as whole numbers "+
 			"with the same leading zeros", option.Short(g.names[i]))
 	}
@@ -195,12 +198,4 @@ func (e *edgeRows) sort(directed bool) (turned []bool) {
 		}
 	}
 	return turned
-}
-
-// edgesDirected reports whether ends of the edges of tables mean something.
-func (l *loader) edgesDirected() bool {
-	if s := l.o.Schema; s != nil {
-		return len(s.EdgeTypes) == 0 || !s.EdgeTypes[0].Symmetric
-	}
-	return l.manifest.directed() || l.directed || l.o.Directed
 }

@@ -28,12 +28,8 @@ func (a *app) demoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Watch BBPL, inner-dual and full BP learn the same model",
-		Long: `Makes a grid MRF as the paper does (8 states, 20 node and 10 edge features, 20
-samples), learns it by the three methods, prints a table, and writes a report with
-the curves.`,
-		Example: "  blockbp demo -o demo",
-		Args:    noArguments,
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.demo(&f) },
+		Args:  noArguments,
+		RunE:  func(cmd *cobra.Command, args []string) error { return a.demo(&f) },
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.out, "out", "o", "", "folder to make (default: blockbp-demo, or blockbp-demo-2 and so on)")

@@ -24,14 +24,7 @@ func (a *app) evalCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "eval DATA... -m MODEL [-m OTHER] [flags]",
 		Short: "Compare a model's predictions with the labels of data",
-		Long: `Prints accuracy, mean class accuracy, F1, mean intersection over union, log loss,
-calibration, the likelihood of the labels and the figures of every class; of tags such
-as B-PER, I-PER and O also precision, recall and F1 of whole entities. Several models
-stand side by side.`,
-		Example: `  blockbp eval images/ --features features/ --list test.txt -m run
-  blockbp eval images/ --list test.txt --features features/ -m run -m run-without-edges -o compared
-  blockbp eval citation/cora -m run --observed train --split test`,
-		RunE: func(_ *cobra.Command, args []string) error { return a.eval(&f, args) },
+		RunE:  func(_ *cobra.Command, args []string) error { return a.eval(&f, args) },
 	}
 	fl := cmd.Flags()
 	fl.StringArrayVarP(&f.models, "model", "m", nil, "`MODEL` file or run folder; may be repeated")

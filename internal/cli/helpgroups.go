@@ -1,11 +1,18 @@
 package cli
 
 import (
+	_ "embed" // of help
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
+
+// helpText says, behind the names of verbs, what they do.
+//
+//go:embed help.txt
+var helpText string
 
 // Help lists verbs in the order in which they are used.
 func init() { cobra.EnableCommandSorting = false }
@@ -22,6 +29,10 @@ func (a *app) addVerbs(root *cobra.Command, groups []verbGroup) {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})
 		for _, verb := range g.verbs {
 			verb.GroupID = g.title
+			if _, text, there := strings.Cut(helpText, "\n== "+verb.Name()+"\n"); there {
+				text, _, _ = strings.Cut(text, "\n== ")
+				verb.Long, verb.Example, _ = strings.Cut(strings.TrimRight(text, "\n"), "\n\nExamples:\n")
+			}
 			readDecimal(verb.Flags())
 			a.explainOptions(verb)
 			root.AddCommand(verb)

@@ -39,15 +39,6 @@ func (a *app) inferCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "infer MODEL.uai --task PR|MAR|MPE [flags]",
 		Short: "Partition function, marginals and most probable state of a UAI network",
-		Long: `Computes the log-partition function (--task PR) or the marginals (--task MAR) of a
-network in UAI format (or .npz of log potentials), or a most probable joint state
-(--task MPE, or MAP): exactly wherever that takes about ten seconds at most, and
-else by convex belief propagation; a note says which it was. --method asks for one.
-Without --json the answer is in the format of the UAI competition: log10 Z,
-marginals, or states; of a .bif, whose variables have names, by these.`,
-		Example: `  blockbp infer grid.uai --task PR --json
-  blockbp infer grid.uai --task MAR --counting trw
-  blockbp infer grid.uai --task MPE -o grid.uai.MPE`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.resolve(cmd); err != nil {
 				return err

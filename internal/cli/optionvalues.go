@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	_ "embed" // of elsewhere
 	"errors"
 	"math"
 	"slices"
@@ -41,31 +42,22 @@ func wordValue(to *string, kind, wanted string, words ...string) optionValue {
 	}}
 }
 
-// elsewhere are options that other programs have, and what there is here.
-var elsewhere = map[string]string{
-	"min-freq": "attributes are counted by --min-count N", "minfreq": "attributes are counted by --min-count N",
-	"lr": fixedStep, "learning-rate": fixedStep, "optimizer": fixedStep,
-	"epochs": mostPasses, "n-epochs": mostPasses, "num-epochs": mostPasses, "iterations": mostPasses,
-	"label": ofColumns, "target": ofColumns, "labels-column": ofColumns, "label-column": ofColumns,
-	"device": ofThreads, "gpu": ofThreads, "cuda": ofThreads, "workers": ofThreads, "jobs": ofThreads, "n-jobs": ofThreads,
-	"sweeps":     "sweeps end where messages have settled: leave it out; --max-sweeps N bounds them",
-	"batch-size": "each step uses all data: leave it out; --memory bounds what that takes, and --spill has files for it",
-	"config":     "keep the command in a script; the report of a run has its own",
-	"-m":         noCopy, "write-model": noCopy,
-	"tensorboard": "log each line of metrics.jsonl as metrics, by a SummaryWriter of Python",
-	"host": "the page is for this machine alone; from another, forward its port by ssh -L 8000:127.0.0.1:PORT MACHINE, " +
-		"and open the address with the port 8000",
-}
+//go:embed elsewhere.txt
+var elsewhereText string
 
-const (
-	ofColumns  = "--columns label=NAME says which column of a table has the labels"
-	noCopy     = "the model is RUN/model.safetensors: copy it, or give -m RUN where it is used"
-	fixedStep  = "steps find their lengths: leave it out; --step fixed:A sets one"
-	mostPasses = "passes end by a proof: leave it out; --max-passes N bounds them"
-	ofThreads  = "leave it out: --threads N sets the number of threads, and no device beside processors is used"
-)
+// elsewhere has, by the names of options that other programs have, what there is here.
+var elsewhere = func() map[string]string {
+	all := map[string]string{}
+	for line := range strings.Lines(elsewhereText) {
+		names, answer, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		for _, name := range strings.Fields(names) {
+			all[name] = answer
+		}
+	}
+	return all
+}()
 
-// joined puts a value behind an option that may have none: what follows a blank would be data.
+// joined puts a value behind an option that may have none, or is true without: what follows a blank would be data.
 func joined(args []string) (all []string) {
 	for _, arg := range args {
 		how, _, _ := strings.Cut(arg, ":")
@@ -73,7 +65,9 @@ func joined(args []string) (all []string) {
 		switch {
 		case last < 0:
 		case all[last] == "--errors" && slices.Contains([]string{"auto", "bootstrap", "cheap", "none"}, how),
-			all[last] == "--select-edges" && slices.Contains([]string{"ebic", "stability"}, how):
+			all[last] == "--select-edges" && slices.Contains([]string{"ebic", "stability"}, how),
+			strings.HasPrefix(all[last], "--") && slices.Contains([]string{"true", "false", "yes", "no"}, arg) &&
+				!strings.Contains(all[last], "="):
 			all[last] += "=" + arg
 			continue
 		}

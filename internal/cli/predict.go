@@ -22,14 +22,7 @@ func (a *app) predictCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "predict DATA... -m MODEL -o OUT [flags]",
 		Short: "Label new data with a model, with a belief for every label",
-		Long: `Writes for every instance NAME.npz with labels [n] and beliefs [n, states], for
-images also NAME.png, an indexed picture of the labels. Labels are numbers, as the data
-have them or else from 0, whose names predict.json lists. Or, to a name that ends in
-.csv or .tsv, one table with the label and the probabilities of every node; to .conll
-or .conllu, the text with a column of labels.`,
-		Example: "  blockbp predict nodes.csv edges.csv -m run -o labels.csv\n  blockbp predict images/ --features " +
-			"features/ --list test.txt -m run -o predicted",
-		RunE: func(_ *cobra.Command, args []string) error { return a.predict(&f, args) },
+		RunE:  func(_ *cobra.Command, args []string) error { return a.predict(&f, args) },
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.model, "model", "m", "", "model file or run folder")

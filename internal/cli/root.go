@@ -281,7 +281,7 @@ func flagError(cmd *cobra.Command, err error) error {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		name := unknown.GetSpecifiedName()
 		message = fmt.Sprintf("unknown option --%s; %s", option.Literal(name),
-			cmp.Or(elsewhere[strings.ReplaceAll(name, "_", "-")], option.Suggestion(name, names, "--")))
+			cmp.Or(elsewhere[strings.ReplaceAll(name, "_", "-")], otherVerbs(cmd, name), option.Suggestion(name, names, "--")))
 	case errors.As(err, &unknown):
 		short := "-" + unknown.GetSpecifiedName()
 		message = strings.TrimSuffix(fmt.Sprintf("unknown option %s; %s", short, elsewhere[short]), "; ")
@@ -295,6 +295,16 @@ func flagError(cmd *cobra.Command, err error) error {
 		message = "{!" + cmd.Name() + ": }" + message
 	}
 	return usagef("%s{! (%s %s lists all options)}", option.Text(message), cmd.CommandPath(), helpAll)
+}
+
+// otherVerbs says which verbs have an option that this one lacks; "": none has it.
+func otherVerbs(cmd *cobra.Command, name string) (answer string) {
+	for _, c := range cmd.Root().Commands() {
+		if c.Flags().Lookup(name) != nil {
+			answer += ", blockbp " + c.Name()
+		}
+	}
+	return strings.Replace(answer, ",", "it is an option of", 1)
 }
 
 // wantedOf describes the values that a flag can have.

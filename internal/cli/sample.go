@@ -26,16 +26,6 @@ func (a *app) sampleCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sample NET.uai|DATA... [-m MODEL] -o OUT [flags]",
 		Short: "Draw joint states from a network, or from a model given new data",
-		Long: `Draws joint states from a network in UAI format (or .npz of log potentials), or,
-with -m, from a model given the features of each instance of a data set. OUT is a
-file that ends in .npz, for one network, or a folder, which gets NAME.npz for every
-instance.
-
-Where exact inference takes about ten seconds at most, draws are exact and
-independent. Elsewhere Gibbs sampling runs in several chains, and R-hat and
-effective sample size tell whether they agree.`,
-		Example: "  blockbp sample grid.uai -o samples.npz\n  blockbp sample new/ -m run -o samples --samples 100\n  " +
-			"blockbp sample new/3.npz -m run -o three.npz",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.cmd = cmd
 			return a.sample(&f, args)

@@ -43,21 +43,7 @@ func (a *app) trainCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "train DATA... [flags]",
 		Short: "Learn the weights of a model from labelled data",
-		Long: `Learns the weights of a model and writes a run folder with the model, the
-metrics of every iteration, plots and a report.
-
-DATA are .npz instances (files, folders or lists of them), an image folder,
-tables of nodes and edges, or tagged text; see docs/reference/formats.md. The objective is
-  L(w) = (1/N) sum_n [B(theta_n) - <theta_n, labels_n>] + (l2/2) |w|^2,
-or, with --method exact, the negative log-likelihood itself, which such models
-predict by where that is cheap; with truncated:K, the log loss of predictions
-by K sweeps; or, with pseudo or piecewise, a sum of local terms. With composite
-it is the likelihood of each block given the labels outside: of as few blocks,
-grown breadth-first, as are narrow enough to be summed exactly.`,
-		Example: `  blockbp train data/ -o run --l2 1
-  blockbp train images/ --features features/ --list train.txt --blocks 4x5 -o run
-  blockbp train run --resume --max-passes 500`,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.train(cmd, &f, args) },
+		RunE:  func(cmd *cobra.Command, args []string) error { return a.train(cmd, &f, args) },
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.out, "out", "o", "", "run folder to make (default: run-DATE-TIME)")

@@ -21,13 +21,6 @@ func (a *app) watchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch RUN... [--port N]",
 		Short: "Follow trainings in the browser: numbers, curves and pictures while they go on",
-		Long: `Serves a page for you alone that shows trainings while they go on, whoever started
-them, or that have ended. Several are drawn over each other. Its address, which nobody
-can guess, is printed. Ctrl-C ends the page, and no training.
-
-On a machine of a cluster, forward the port, ssh -L 8000:127.0.0.1:PORT MACHINE, and open
-the address with the port 8000.`,
-		Example: "  blockbp watch run other\n  blockbp watch run --port 8000",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usagef("watch: name a run folder: blockbp watch RUN")

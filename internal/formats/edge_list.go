@@ -72,6 +72,9 @@ func (p *Peek) isEdgeList() bool {
 		}
 	}
 	all := len(rows)
+	if all == 3 && len(rows[0]) == 3 && len(rows[1]) == 3 && rows[0][0]+rows[1][1]+rows[2][len(rows[2])-1] == "000" {
+		return false // but a matrix of edges of three nodes
+	}
 	rows = rows[headers(rows):]
 	first, pairs, numbers, names := map[string]bool{}, map[string]bool{}, true, true
 	for _, fields := range rows {

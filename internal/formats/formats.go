@@ -39,48 +39,33 @@ type Format struct {
 	is    func(p *Peek) bool
 }
 
+var isPlink = begins(`FID[ \t]+IID[ \t]+PAT[ \t]`)
+
+// spans is a list of them in JSON, as programs for marking text call it.
+const spans = `"(labels?|spans|entities|ents|annotations)":\s*\[\s*[]\[{]`
+
 // formats are tried in this order: what a file holds tells before its name, and its name before its lines.
-var formats = []Format{
+var formats = slices.Concat([]Format{
 	{"a file of predictions", "", "beliefs", (*Peek).isPrediction},
 	{"a file of samples", "", "", func(p *Peek) bool { return p.has("samples") && !p.has(npy.Edges) && !p.has("labels") }},
-	{"a file of arrays as PyTorch Geometric names them", "", "edge_index", nil},
-	{"a graph with masks", "", "train_masks", nil},
-	{"a graph of sparse matrices", "", "adj_indptr", nil},
-	{"a sparse matrix", "", "indptr .mtx", nil},
+	{"a file of Hugin, GeNIe or XMLBIF", "", ".xdsl .dsl .dne .xmlbif", (*Peek).isHugin},
+	{"a file of texts with spans in JSON", "", "", begins(`[[{][\s\S]*("(text|data)":[\s\S]*` + spans + `|` + spans +
+		`[\s\S]*"(text|data)":|"paragraphs":|\[\s*"[\s\S]*"entities":)`)},
+	{"a file of sentences in JSON", "", ".jsonl", begins(`\{.*\n\{|[[{][\s\S]*"(tokens|words)":\s*\[\s*"`)},
+}, named, []Format{
 	{"a network", KindNetwork, ".uai .bif theta", begins(`(?m)^(MARKOV|BAYES)( |$)|^network( |$)[^{]*\{`)},
 	{"a file of arrays of other names", "", "", (*Peek).isOtherArrays},
 	{"a file of arrays", kindNPZ, ".npz", nil},
 	{"an empty file", "", "", func(p *Peek) bool { return p.empty }},
 	{"a list of files", "", ".list", (*Peek).isList},
-	{"a compressed file", "", ".gz .bz2 .xz .zst .zip", nil},
-	{"a model", "", ".safetensors", nil},
+	{"a table of sentences", "", "", (*Peek).isSentenceTable},
 	{"a table of tokens", "", "", (*Peek).isTokenTable},
 	{"a table", kindGraph, "", (*Peek).isTable},
 	{"an alignment of sequences", "", "", (*Peek).IsAlignment},
 	{"an alignment of Stockholm or Clustal", "", "", begins(`^(# STOCKHOLM|CLUSTAL)`)},
-	{"an alignment of PHYLIP", "", ".phy", nil},
 	{"a picture", "", strings.Join(PictureSuffixes, " "), nil},
-	{"a picture of another kind, or a volume", "", ".tif .tiff .bmp .gif .webp .nii .nrrd .mha .dcm", nil},
-	{"a GraphML, GML or GEXF file", "", ".graphml .gml .gexf", nil},
-	{"a GAL file of PySAL", "", ".gal", nil},
-	{"a GWT file of PySAL", "", ".gwt", nil},
-	{"a graph of METIS", "", ".graph .metis", nil},
-	{"a factor graph of libDAI", "", ".fg", nil},
-	{"a cost network of toulbar2", "", ".wcsp", nil},
-	{"a file of Hugin, GeNIe or XMLBIF", "", ".xdsl .dsl .dne .xmlbif", (*Peek).isHugin},
-	{"a Pajek file", "", ".net .paj", nil},
-	{"a file of JSON lines with spans", "", "", mostly(`^\{.*"text": ?".*"(labels?|spans|entities)": ?\[`)},
-	{"a file of JSON lines", "", ".jsonl", begins(`^\{.*\n\{`)},
-	{"a JSON file", "", ".json", nil},
-	{"an array without a name", "", ".npy", nil},
-	{"a file of another program", "", ".parquet .pq .xls .xlsx .ods .mat .pt .pth .pkl .rds .sqlite .db .arff .dot " +
-		".h5 .hdf5 .swm .dta .sav .feather .spacy .ped .vcf", nil},
-	{"a map", "", ".geojson .shp .gpkg", nil},
-	{"a table of nodes as of Cora", "", ".content", nil},
-	{"a list of neighbours", "", ".adjlist", nil},
-	{"a SIF file of Cytoscape", "", ".sif", nil},
-	{"an LGL file of igraph", "", ".lgl", nil},
-	{"a file of spans of brat", "", ".ann", nil},
+	{"a list of neighbours", "", ".adjlist", (*Peek).isNeighbours},
+	{"a table of genotypes, as of PLINK", "", "", isPlink},
 	{"a table of letters, as of Taskar's set", "", "", mostly(`^\d+\t[a-z]\t-?\d+(\t\d+){100}`)},
 	{"a table whose cells blanks separate", "", "", (*Peek).isRTable},
 	{"rows of characters", "", "", mostly(`^([01]{4,}|[-+]{4,})$`)},
@@ -91,7 +76,7 @@ var formats = []Format{
 	{"text without labels", "", "", mostly(`^[^\t]* [^\t]*[.!?"]$`)},
 	{"text as MALLET's SimpleTagger reads it", "", "", (*Peek).isMallet},
 	{"tagged text", kindText, "", (*Peek).isText},
-}
+})
 
 // fits reports whether a file is of the format.
 func (f *Format) fits(p *Peek) bool {
@@ -103,17 +88,20 @@ func (f *Format) fits(p *Peek) bool {
 //go:embed advice.txt
 var adviceText string
 
-// advice has, by names of formats and of mistakes, what to do.
-var advice = func() map[string]string {
-	all, what := map[string]string{}, ""
+// named are the formats that names of files or arrays tell of, which advice.txt has behind their own; advice has, by
+// names of formats and of mistakes, what to do.
+var named, advice = func() (list []Format, all map[string]string) {
+	all, what, signs := map[string]string{}, "", ""
 	for line := range strings.Lines(adviceText) {
 		if name, heads := strings.CutPrefix(strings.TrimSpace(line), "# "); heads {
-			what = name
+			if what, signs, heads = strings.Cut(name, ": "); heads {
+				list = append(list, Format{What: what, signs: signs})
+			}
 		} else {
 			all[what] = strings.TrimSpace(all[what] + " " + name)
 		}
 	}
-	return all
+	return list, all
 }()
 
 // Word is a name as a shell reads it, in a message.
@@ -169,9 +157,14 @@ func Look(path string) *Peek {
 	}
 	start := make([]byte, enoughToTell)
 	n, _ := io.ReadFull(file, start)
+	if n == enoughToTell && bytes.IndexByte(start, 0) < 0 && bytes.Count(start, []byte("\n")) < 3 { // as of many columns
+		start = append(start, make([]byte, enoughToTell<<8)...)
+		more, _ := io.ReadFull(file, start[n:])
+		n += more
+	}
 	start = fileio.Lines(start[:n])
-	if n == enoughToTell {
-		start = start[:bytes.LastIndexByte(start, '\n')+1]
+	if end := bytes.LastIndexByte(start, '\n'); n >= enoughToTell && end >= 0 {
+		start = start[:end+1]
 	}
 	p.start = string(start)
 	start = bytes.ToValidUTF8(start, []byte("?")) // its lines tell what it is all the same
@@ -320,11 +313,24 @@ func (p *Peek) isHugin() bool {
 	return p.extension == ".net" && strings.Contains(p.start, "{") || strings.Contains(p.start, "<BIF")
 }
 
-// isTokenTable knows a table of words by its header, which has a column of sentences first.
-func (p *Peek) isTokenTable() bool {
-	header := strings.ToLower(strings.ReplaceAll(p.header(), `"`, ""))
-	return slices.Contains(tableExtensions, p.extension) && strings.HasPrefix(header, "sent") &&
-		(strings.Contains(header, "word") || strings.Contains(header, "token"))
+// tokenHeader names a column of sentences and one of words, or words first and tags last; sentenceHeader one of texts,
+// and tags.
+var (
+	tokenHeader = regexp.MustCompile(`(?i)^((id|index|unnamed[^,]*|doc[^,]*|),)*(sent[^,]*,(.*,)?(word|token|form)|` +
+		`(words?|tokens?|form),(.*,)?(\w*tags?|ner|u?pos|entity)$)`)
+	sentenceHeader = regexp.MustCompile(`(?i)(^|,)(sentence|tokens|words),(.*,)?(\w*tags?|labels|u?pos)$`)
+)
+
+// isTokenTable knows a table of words by its header, isSentenceTable one of sentences by the blanks below, too.
+func (p *Peek) isTokenTable() bool { return p.heads(tokenHeader) }
+func (p *Peek) isSentenceTable() bool {
+	return len(p.lines) > 1 && strings.Count(p.lines[1], " ") > 3 && p.heads(sentenceHeader)
+}
+
+// heads reports whether the columns of a table that is not said to be of nodes or edges are called so.
+func (p *Peek) heads(header *regexp.Regexp) bool {
+	return slices.Contains(tableExtensions, p.extension) && !IsNodesTable(p.name) && !IsEdgesTable(p.name) &&
+		header.MatchString(strings.NewReplacer(`"`, "", "\t", ",", ";", ",").Replace(p.header()))
 }
 
 // isRenamedTable knows a table whose name tells nothing by a column that has a name and, in each row below, a number.
@@ -371,9 +377,9 @@ func isIndex(text string) bool {
 // IsNumbers knows rows of as many numbers each, below a header or none.
 func (p *Peek) IsNumbers() bool {
 	var rows [][]string
-	for _, line := range p.lines {
+	for i, line := range p.lines {
 		cells := strings.FieldsFunc(line, func(c rune) bool { return strings.ContainsRune(" "+Separators, c) })
-		if len(rows) > 0 || !slices.ContainsFunc(cells, isNoNumber) {
+		if i > 0 || !slices.ContainsFunc(cells, isNoNumber) {
 			rows = append(rows, cells)
 		}
 	}
@@ -384,7 +390,7 @@ func (p *Peek) IsNumbers() bool {
 
 // isRows knows them in a file whose name tells nothing else.
 func (p *Peek) isRows() bool {
-	return p.IsNumbers() && p.text.Ends < 2 &&
+	return p.IsNumbers() && p.text.Ends < 2 && !isPlink(p) &&
 		!slices.Contains(slices.Concat(tableExtensions, TextExtensions), p.extension)
 }
 
@@ -404,6 +410,18 @@ func (p *Peek) tagMark() string {
 		}
 	}
 	return ""
+}
+
+// isNeighbours knows rows of whole numbers, not as many in each, and each with another first.
+func (p *Peek) isNeighbours() bool {
+	first, uneven := map[string]bool{}, false
+	for _, fields := range p.fields {
+		if slices.ContainsFunc(fields, func(x string) bool { return !isIndex(x) }) || first[fields[0]] {
+			return false
+		}
+		first[fields[0]], uneven = true, uneven || len(fields) != len(p.fields[0])
+	}
+	return p.plain() && uneven && len(first) > 2 && p.text.Ends == 1 && !p.isEdgeList()
 }
 
 func (p *Peek) isWordTags() bool {

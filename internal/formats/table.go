@@ -2,6 +2,7 @@ package formats
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -185,12 +186,14 @@ func (t *Table) readCells(data []byte) {
 	}
 }
 
+var minus = strings.NewReplacer("−", "-", "–", "-")
+
 // Number reads a cell as a decimal number, with a decimal comma where semicolons separate cells.
 func (t *Table) Number(cell string) (float64, error) {
 	if t.comma == ';' && strings.Count(cell, ",") == 1 {
 		cell = strings.Replace(cell, ",", ".", 1)
 	}
-	return numeric.ParseDecimal(strings.Replace(cell, "−", "-", 1)) // as typesetters write it
+	return numeric.ParseDecimal(minus.Replace(cell)) // as typesetters write it
 }
 
 // TakeHeader makes names of columns of the first row.
@@ -201,16 +204,21 @@ func (t *Table) TakeHeader(nodes ...string) error {
 	if i := slices.Index(t.Header, pandasIndex); i >= 0 {
 		t.Header[i] = ""
 	}
-	if len(t.Header) == 1 && strings.Contains(t.Header[0], " ") {
-		return option.At(t.File, line, "", "separate columns by commas, semicolons or tabs",
-			"the header %q is one column; blanks separate the words", option.Short(t.Header[0]))
+	names := slices.DeleteFunc(slices.Clone(t.Header), func(name string) bool { return name == "" })
+	if n := len(t.Header); len(names) == 1 && (n > 2 || n == 1 && (strings.Contains(names[0], " ") || len(t.List) > 0)) {
+		remedy := "leave titles above the names of columns out, and separate these by commas, semicolons or tabs"
+		if len(t.List) == 0 && n == 1 {
+			remedy = "separate columns by commas: " + Look(t.File).Advise("blanks between cells")
+		}
+		t.List, t.More = nil, 0 // other rows have more cells
+		return option.At(t.File, line, "", remedy, "the first line has one name, %q", option.Short(names[0]))
 	}
 	alike, zeros := t.Square(slices.Concat([][]string{t.Header}, t.Rows))
 	if len(nodes) > 0 && (alike || zeros && len(t.Header) == 1+len(t.Rows)) {
 		return option.At(t.File, line, "", Look(t.File).Advise("a matrix of edges", nodes...), "it is a matrix of edges")
 	}
 	for i, name := range t.Header {
-		if before, twice := seen[name]; twice && name != "" {
+		if before, twice := seen[name]; twice && name != "" && (len(nodes) == 0 || isNoNumber(name)) { // else an edge
 			return option.At(t.File, line, "", "rename one; above a row that is no header put one",
 				"columns %d and %d are both called %q", before+1, i+1, option.Short(name))
 		}
@@ -275,6 +283,24 @@ func (t *Table) Column(names ...string) int {
 // MissingCell reports whether a cell says that there is no value: it is empty, ?, or a word of R, pandas or databases.
 func MissingCell(cell string) bool {
 	return slices.Contains([]string{"", "?", "na", "n/a", "#n/a", "<na>", "nan", "null"}, strings.ToLower(cell))
+}
+
+var pointZero = regexp.MustCompile(`^(-?[0-9]+)\.0+$`)
+
+// WholeNumber writes 1.0 as 1: pandas makes floating-point numbers of a column of whole ones in which some are missing.
+func WholeNumber(cell string) string { return pointZero.ReplaceAllString(cell, "$1") }
+
+// Bare is what identifiers and labels that are meant alike have in common: neither case nor leading zeros.
+func Bare(name string) string {
+	return strings.ToLower(cmp.Or(strings.TrimLeft(WholeNumber(name), "0"), name))
+}
+
+// Joined reports whether a text consists of several of some texts, with a mark between.
+func Joined(text string, texts []string) bool {
+	parts := strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(",;|+/", c) })
+	return len(parts) > 1 && !slices.ContainsFunc(parts, func(part string) bool {
+		return !slices.Contains(texts, strings.TrimSpace(part))
+	})
 }
 
 // nines matches numbers that people write for what is not known.

@@ -73,7 +73,8 @@ func (w Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Word is a word as a shell reads it.
+// Word is a word as a shell reads it. One with a tab, a line end or the like has these as $'…' reads them, and so stays
+// on its line.
 func Word(word string) string {
 	special := func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != os.PathSeparator &&
@@ -81,6 +82,9 @@ func Word(word string) string {
 	}
 	if word != "" && !strings.ContainsFunc(word, special) {
 		return word
+	}
+	if escaped := Line(strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(word)); Line(word) != word {
+		return "$'" + escaped + "'"
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

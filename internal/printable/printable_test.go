@@ -33,6 +33,8 @@ func TestLine(t *testing.T) {
 		oracle.Equal(t, printable.Line(text), want, "Line(%q)", text)
 	}
 	oracle.Equal(t, printable.Text("a\tb\n\x1bc\r\n"), "a\tb\n\\x1bc\\r\n", "Text gives")
+	oracle.Equal(t, printable.Word("a\tb's\n\\.csv"), `$'a\tb\'s\n\\.csv'`, "a word with a tab is")
+	oracle.Equal(t, printable.Word(`b's\.csv`), `'b'\''s\.csv'`, "a word without is")
 	var b bytes.Buffer
 	if n, err := (printable.Writer{To: &b}).Write([]byte("x\x1b\n")); n != 3 || err != nil || b.String() != "x\\x1b\n" {
 		t.Errorf("%d bytes, %v: %q", n, err, &b)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import pickle
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -116,6 +118,9 @@ def test_a_single_graph_with_a_mask() -> None:
     assert np.array_equal(crf.coef_["node"], same.coef_["node"])
     with pytest.warns(BlockbpWarning, match=r"^X is the network of fit, of whose labels none is held: predict\(X, y\) holds"):
         predicted = crf.predict(g)
+    code = "import pickle, sys, warnings; warnings.simplefilter('error'); crf, g = pickle.load(sys.stdin.buffer); crf.predict(g)"
+    elsewhere = subprocess.run([sys.executable, "-c", code], input=pickle.dumps((crf, g)), capture_output=True)  # in another process, too
+    assert b"X is the network of fit" in elsewhere.stderr
     assert crf.predict(g, np.where(mask, t, -1)).shape == predicted.shape == t.shape  # without a warning, as of another network
     assert crf.predict_proba(Graph(g.x + 1e-9, g.edges, g.edge_x)).shape == (len(t), 3)
     assert crf.score(Graph(g.x, g.edges, g.edge_x, ~mask), t) == (predicted == t)[~mask].mean()
@@ -320,6 +325,12 @@ def test_data_frames() -> None:
     assert GraphCRF().fit(Graph(x, edges), numbers).coef_["node"].shape == want.coef_["node"].shape
     with pytest.warns(BlockbpWarning, match=r"^X\[0\]\.edges counts the rows of x, 14, 13, 12, …, and not by their names: give x.sort_index\(\)"):
         GraphCRF().fit(Graph(frame[::-1], edges), some)
+    turned = frame[["f1", "f0", "f2", "f3"]]  # which would be read as if the order did not matter
+    with pytest.raises(ValueError, match=r"^X\[0\]\.x has the columns \['f1', 'f0', 'f2', 'f3'\], want \['f0', 'f1', .* as in fit$"):
+        got.predict(Graph(turned, edges), some)
+    with pytest.raises(ValueError, match=r"^X\[1\]\.x has the columns \['f1', .* as in X\[0\]$"):
+        GraphCRF().fit([Graph(frame, edges), Graph(turned, edges)], [some, some])
+    assert got.predict(Graph(x, edges), some).tolist() == got.predict(Graph(frame, edges), some).tolist()
     with pytest.raises(ValueError, match=r"^X\[0\]\.x\[2, 4\] is 'a', want a number"):
         GraphCRF().fit(Graph(frame.assign(town=[0, 1, *"abcdefghijklm"]), edges), y)
 
@@ -369,9 +380,11 @@ def test_networkx_without_features() -> None:
     club = networkx.karate_club_graph()
     y = np.array([club.nodes[v]["club"] for v in club])
     known = {v: y[v] for v in [0, 1, 2, 3, 8, 13, 14, 30, 31, 32, 33]}
-    with pytest.warns(BlockbpWarning, match=r"nodes have no features, which are graph.nodes\[node\]\['x'\] = \[...\]: 'club' is not used"):
-        with pytest.warns(BlockbpWarning, match=r"edges have no features, which are graph.edges\[u, v\]\['x'\] = \[...\]: 'weight' is not used"):
-            GraphCRF().fit(club, known)
+    for unused in ("'club'", "'club', 'y'"):
+        with pytest.warns(BlockbpWarning, match=r"all features of nodes are graph.nodes\[node\]\['x'\] = \[...\]; not used: " + unused + "$"):
+            with pytest.warns(BlockbpWarning, match=r"edges have no features, which are graph.edges\[u, v\]\['x'\] = \[...\]; not used: 'weight'"):
+                GraphCRF().fit(club, known)
+        networkx.set_node_attributes(club, {v: {"x": v / 9, "y": -v} for v in club})  # of two coordinates x alone counts
     with pytest.raises(ValueError, match=r"^X\[0\]: two nodes of it have several edges: networkx.Graph\(graph\) keeps one"):
         GraphCRF().fit(networkx.MultiGraph([*club.edges, (0, 1)]), known)
     bare = networkx.Graph(list(club.edges))

@@ -390,7 +390,7 @@ except KeyboardInterrupt:
         assert out == "interrupted True\n" and took > 1.6
     else:
         assert out == "KeyboardInterrupt\n" and took < 1.6
-    assert ("the weights so far are being saved; Ctrl-C again" in errors) == (case != "nothing"), errors
+    assert ("weights so far are being saved; Ctrl-C again" in errors) == (case != "nothing"), errors
 
 
 def _metrics(folder: str) -> int:

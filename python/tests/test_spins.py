@@ -235,6 +235,8 @@ def test_names_and_bits(tmp_path: Path) -> None:
     samples, edges, _ = ring(5)
     spins = IsingModel().fit(samples, edges)
     named = pandas.DataFrame(samples > 0, columns=list("pqrst"))
+    sparse = pytest.importorskip("scipy.sparse").csr_matrix((samples + 1) // 2)
+    assert np.array_equal(IsingModel().fit(sparse, edges).couplings_, spins.couplings_)
     for given in (named, (samples + 1) // 2, (samples > 0).tolist()):
         model = IsingModel().fit(given, edges)
         model.save(tmp_path / "m.safetensors")

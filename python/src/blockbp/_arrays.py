@@ -300,7 +300,7 @@ def label_array(y: Any) -> NDArray[Any]:
 
     None stands for all objects that are missing: NaN, and NA of pandas, whose comparisons have no truth.
     """
-    y = y.detach().cpu() if hasattr(y, "detach") else y
+    y = y.detach().cpu() if hasattr(y, "detach") else y.toarray() if hasattr(y, "toarray") else y
     array: NDArray[Any] = np.asanyarray(y)
     if array.dtype.kind in "US" and array is not y:
         objects = np.asarray(y, object)

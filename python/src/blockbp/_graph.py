@@ -81,8 +81,8 @@ class Graph:
         without = [name for name, values in graph.nodes(data=True) if "x" not in values]
         if without and len(without) < len(graph.nodes):
             raise ValueError(f"node {without[0]!r} has no attribute x, its features: graph.nodes[{without[0]!r}]['x'] = [...]; give it to all or to none")
-        if without:
-            _unused("nodes have no features, which are graph.nodes[node]['x']", graph.nodes(data=True))
+        if without or any(np.ndim(has["x"]) == 0 for _, has in graph.nodes(data=True)):  # as one of coordinates
+            _unused("all features of nodes are graph.nodes[node]['x']", graph.nodes(data=True))
         x = np.array([np.ravel(has.get("x", ())) for _, has in graph.nodes(data=True)], float if without else None)
         return cls(x, *_joined(graph), nodes=list(graph.nodes))
 
@@ -166,10 +166,13 @@ class GraphCRF(Classifier):
         made = [instance_of(g, self._where(n), across) for n, g in enumerate(graphs)]
         nodes, edges = _widths(made[0]) if fitting else (self.n_features_in_, self.n_edge_features_in_)
         first = self._where(0) if fitting else "fit"
+        known = made[0].names or [] if fitting else Model(self.model_).features("node")[:nodes]
         for n, instance in enumerate(made):
             own, of_edges = _widths(instance)
             if own != nodes:
                 raise ValueError(f"{_x_of(self._where(n))} has {own} features, want {nodes} as in {first}")
+            if instance.names and known[:1] not in ([], ["0"]) and instance.names != known:
+                raise ValueError(f"{_x_of(self._where(n))} has the columns {instance.names}, want {known} as in {first}")
             if (of_edges is None) != (edges is None):
                 there = ("has no edge_x, and", "has some") if of_edges is None else ("has edge_x, and", "has none")
                 raise ValueError(f"{self._where(n)} {there[0]} {first} {there[1]}: give it to all graphs or to none")
@@ -230,8 +233,8 @@ def _unused(known: str, items: Any) -> None:
     for *_, attributes in items:
         for key, value in attributes.items():
             values.setdefault(str(key), set()).add(repr(value))
-    if others := sorted(key for key, found in values.items() if len(found) > 1):
-        warn([f"{known} = [...]: {', '.join(map(repr, others[:3]))}{', …' if others[3:] else ''} {'is' if len(others) == 1 else 'are'} not used"])
+    if others := sorted(key for key, found in values.items() if len(found) > 1 and key != "x"):
+        warn([f"{known} = [...]; not used: {', '.join(map(repr, others[:3]))}{', …' if others[3:] else ''}"])
 
 
 def by_order(nodes: Any, numbers: str, remedy: str, start: bool = False, gaps: bool = True) -> None:

@@ -163,7 +163,7 @@ def infer(
     (2.0, [0.7, 0.3], [0, 0])
     """
     extra = {"seed": random_state, **checked(options, "options", "infer", ("method", "counting", "evidence", "seed"))}
-    if method in ("auto", "bp") and counting is not None:
+    if str(method) in ("auto", "bp") and counting is not None:
         extra["counting"] = counting
     with Folder() as folder:
         source, places = _put(folder, network, evidence)

@@ -153,7 +153,7 @@ class NodeCRF(GraphCRF):
         nodes = nodes[:, 0] if nodes.ndim == 2 and nodes.shape[1] == 1 else nodes
         if nodes.ndim != 1 or nodes.dtype.kind not in "iu":
             named = "; that of a name is list(graph.nodes).index(name)" if nodes.dtype.kind in "UO" else ""
-            raise ValueError(f"X is {nodes.dtype} of the shape {list(nodes.shape)}, want numbers of nodes, [rows]{named}")
+            raise ValueError(f"X is {nodes.dtype} of shape {list(nodes.shape)}, want numbers of nodes, [rows]{named}")
         count = len(instance_of(self._network(), "graph").x)
         if len(wrong := nodes[(nodes < 0) | (nodes >= count)]):
             raise ValueError(f"X has {wrong[0]}, want numbers of nodes from 0 to {count - 1}")

@@ -245,7 +245,7 @@ def run(
             show.close()
     if ended == 0:
         return notes
-    text = places(failure.get("refers", "")) or "".join(other).strip() or f"the binary {binary()} ended with code {ended}"
+    text = places(failure.get("refers", "")) or "".join(other).strip() or f"{binary()} ended with code {ended}"
     if failure and ended in (2, 3):
         raise ValueError(text)
     if ended is not None and ended < 0:
@@ -352,7 +352,7 @@ def _saved(process: Any, listen: Callable[[], object], saves: Callable[[], bool]
     """Listen until an interrupted process has ended, and kill one that has nothing to save."""
     def late() -> None:
         if saves():
-            print("blockbp: the weights so far are being saved; Ctrl-C again gives them up", file=sys.stderr, flush=True)
+            print("blockbp: weights so far are being saved; Ctrl-C again gives them up", file=sys.stderr, flush=True)
         else:
             process.kill()
 

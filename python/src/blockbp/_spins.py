@@ -67,7 +67,7 @@ class _Couplings(Estimator):
             weights: list[Any] = [] if weight is None else [("sample_weights", weights_of(weight, len(codes), "rows"))]
             for name, array in [("labels", codes), ("edges", self.edges_.astype(np.int32)), *weights]:
                 np.save(os.path.join(folder / DATA, name + ".npy"), array)
-            manifest = {"states": [str(c) for c in self.classes_.tolist()], "hidden_labels": True, "about": self._about()}
+            manifest = {"states": list(map(str, self.classes_.tolist())), "hidden_labels": True, "about": self._about()}
             Path(folder / DATA, "dataset.json").write_text(json.dumps(manifest), encoding="utf-8")
             self._train(folder, ["--model=" + self._model])
 
