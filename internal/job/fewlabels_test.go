@@ -128,7 +128,7 @@ func TestFewLabelsOfOthers(t *testing.T) {
 		edges string
 		right float64
 	}{
-		"sides": {sides, 3, "balanced:-1", 1}, "sides, one pair": {sides, 1, "balanced:1^", 0},
+		"sides": {sides, 3, "balanced:-", 1}, "sides, one pair": {sides, 1, "balanced:1^", 0},
 		"alike": {planted(2, 17, 5, .1, 1), 3, "balanced:1^", .85}, "noise": {noisy, 5, "balanced:", .7},
 	} {
 		r := train(t, Options{}, c.net.task(t, c.net.some(c.each, 1)), nil)
