@@ -201,7 +201,7 @@ func (p *Prepared) made(rule string) bool {
 // triesTogether reports whether edges that are learned with nodes are compared: where that takes no
 // more than seconds, and begins with node features alone.
 func (p *Prepared) triesTogether() bool {
-	return pairsOf(p.Problem.Data[0]) <= togetherPairs && p.everyStateSeen()
+	return pairsOf(p.Problem.Data[0]) <= togetherPairs && p.everyStateSeen(1)
 }
 
 // large reports whether one fold, and the candidates that cost least, are all there is time for.
@@ -334,7 +334,7 @@ func (c *selection) compare(ctx context.Context, grid []Candidate) (finalists []
 // climb takes steps of strength and prior from a candidate, as long as one is better; nil: it is worse than node
 // features alone by more than one standard error, or, with neighbours that differ, at all, or gains less than leastGain
 // by another scale. Strengths below half of the first, which come near to node features alone, are for those that are
-// better, and none is below what degrees justify, which is as much as edges bear without labels.
+// better, and none is below what degrees justify. More than that takes a label to hold out, and one more, of each state.
 func (c *selection) climb(ctx context.Context, from Candidate, alone *trial) (*trial, error) {
 	best, err := c.try(ctx, from)
 	if err != nil {
@@ -354,7 +354,7 @@ func (c *selection) climb(ctx context.Context, from Candidate, alone *trial) (*t
 	switch {
 	case from.Edges == together && from.Hops == c.p.Set.Recipe.Hops: // the others take long
 		moves = moves[:1]
-	case from.Edges == together || from.Scale != "":
+	case from.Edges == together || from.Scale != "" || from.Edges.power != 0 && !c.p.everyStateSeen(2):
 		moves = nil
 	case from.Edges.name == edgesBalanced:
 		moves = moves[:3]
@@ -443,7 +443,7 @@ func (c *selection) try(ctx context.Context, of Candidate) (best *trial, err err
 		return nil, err
 	}
 	steps, n := powerSteps, float64(len(guesses))
-	if of.Scale != "" || !c.p.everyStateSeen() {
+	if of.Scale != "" || !c.p.everyStateSeen(1) {
 		steps = 0 // of others labels cannot tell how sure beliefs may be
 	}
 	for i := -steps; i <= steps; i++ {
