@@ -334,7 +334,7 @@ func (c *selection) compare(ctx context.Context, grid []Candidate) (finalists []
 // climb takes steps of strength and prior from a candidate, as long as one is better; nil: it is worse than node
 // features alone by more than one standard error, or, with neighbours that differ, at all, or gains less than leastGain
 // by another scale. Strengths below half of the first, which come near to node features alone, are for those that are
-// better, and none is below what degrees justify. More than that takes a label to hold out, and one more, of each state.
+// better, and none is below what degrees justify; above it a label to hold out, and another, is needed of each state.
 func (c *selection) climb(ctx context.Context, from Candidate, alone *trial) (*trial, error) {
 	best, err := c.try(ctx, from)
 	if err != nil {
