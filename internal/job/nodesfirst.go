@@ -18,7 +18,7 @@ const fewLabels = 0.5
 // featuresFirst reports whether weights begin with those of node features alone. Every state needs a label: without
 // edges nothing tells apart the others, which would begin at a saddle.
 func (p *Prepared) featuresFirst() bool {
-	return p.mostHidden() && p.everyStateSeen() &&
+	return p.mostHidden() && p.everyStateSeen(1) &&
 		slices.ContainsFunc(p.Problem.Model.Schema.NodeTypes, func(t crf.NodeType) bool { return t.Features > 0 })
 }
 
@@ -143,14 +143,14 @@ func (p *Prepared) labels() *census {
 	return labelsOf(p.Problem.Model.Schema.NodeTypes, p.Problem.Data)
 }
 
-// everyStateSeen reports whether all states of all types of nodes have a label.
-func (p *Prepared) everyStateSeen() bool {
+// everyStateSeen reports whether all states of all types of nodes have so many labels.
+func (p *Prepared) everyStateSeen(least int) bool {
 	for a, counts := range p.labels().of {
-		seen := make([]bool, len(p.Problem.Model.Schema.NodeTypes[a].States))
+		seen := make([]int, len(p.Problem.Model.Schema.NodeTypes[a].States))
 		for at, n := range counts {
-			seen[at%len(seen)] = seen[at%len(seen)] || n > 0
+			seen[at%len(seen)] += n
 		}
-		if slices.Contains(seen, false) {
+		if slices.Min(seen) < least {
 			return false
 		}
 	}
