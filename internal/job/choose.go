@@ -27,7 +27,8 @@ import (
 //  1. openEdges asks whether options and data leave something open. If so, candidates lists the grid of what is
 //     compared: means of features over hops and, for each number of hops, kinds of edges, each with the strength and
 //     the prior that a climb begins with. Where all labels are known, scales of features are the grid (chooseScale).
-//  2. compare goes through the grid, and climb changes strength and prior for as long as the score falls.
+//  2. compare goes through the grid, and climb changes strength and prior for as long as the score falls. It begins
+//     with the grid's, or with what the same edges came to with fewer hops, where that is better.
 //  3. try is the scorer. The known labels are dealt to folds (folds.go). A candidate learns from all folds but one, and
 //     predicts that one. Its score is the log loss of what was predicted so, at the best power of beliefs; priors of
 //     strength, power and prior, and mistakes not seen yet, add to it.
@@ -299,7 +300,7 @@ func (r *run) choose(ctx context.Context) error {
 
 // compare climbs from each candidate of a grid. Finalists are what it comes to, in the order of the grid.
 func (c *selection) compare(ctx context.Context, grid []Candidate) (finalists []*trial, err error) {
-	alone, prior := (*trial)(nil), 1.
+	alone, prior, ends := (*trial)(nil), 1., map[edgeRule]Candidate{}
 	for _, from := range grid {
 		if len(finalists) > 0 && c.late() {
 			break
@@ -315,7 +316,12 @@ func (c *selection) compare(ctx context.Context, grid []Candidate) (finalists []
 		if from.Prior = cmp.Or(from.Prior, prior); !c.p.asked.leavesPrior() {
 			from.Prior = 0
 		}
-		found, err := c.climb(ctx, from, alone)
+		starts := []Candidate{from}
+		if end := ends[from.Edges]; end.Edges.strength != 0 {
+			end.Hops = from.Hops
+			starts = append(starts, end)
+		}
+		found, err := c.climb(ctx, starts, alone)
 		if errors.As(err, new(*learn.DivergedError)) || err == nil && (found == nil || slices.Contains(finalists, found)) {
 			continue
 		} else if err != nil {
@@ -324,6 +330,7 @@ func (c *selection) compare(ctx context.Context, grid []Candidate) (finalists []
 		if from.Edges == noEdges && alone == nil {
 			alone, prior = found, found.Prior
 		}
+		ends[from.Edges] = found.asked
 		if finalists = append(finalists, found); c.watch.Candidate != nil {
 			c.watch.Candidate(found.Candidate)
 		}
@@ -331,14 +338,21 @@ func (c *selection) compare(ctx context.Context, grid []Candidate) (finalists []
 	return finalists, nil
 }
 
-// climb takes steps of strength and prior from a candidate, as long as one is better; nil: it is worse than node
-// features alone by more than one standard error, or, with neighbours that differ, at all, or gains less than leastGain
-// by another scale. Strengths below half of the first, which come near to node features alone, are for those that are
-// better, and none is below what degrees justify; above it a label to hold out, and another, is needed of each state.
-func (c *selection) climb(ctx context.Context, from Candidate, alone *trial) (*trial, error) {
-	best, err := c.try(ctx, from)
-	if err != nil {
-		return nil, err
+// climb takes steps of strength and prior from the best of some candidates, as long as one is better; nil: it is worse
+// than node features alone by more than one standard error, or, with neighbours that differ, at all, or gains less than
+// leastGain by another scale. Strengths come first: with weak edges narrow priors look good, and wide ones once edges are
+// strong. Those below half of the grid's, which come near to node features alone, are for edges that are better, and none
+// is below what degrees justify; above it a label to hold out, and another, is needed of each state.
+func (c *selection) climb(ctx context.Context, starts []Candidate, alone *trial) (best *trial, err error) {
+	from := starts[0]
+	for _, start := range starts {
+		t, err := c.try(ctx, start)
+		if err != nil {
+			return nil, err
+		}
+		if best == nil || t.score() < best.score() {
+			best = t
+		}
 	}
 	if alone != nil {
 		behind, err := apart(best, alone)
@@ -350,14 +364,14 @@ func (c *selection) climb(ctx context.Context, from Candidate, alone *trial) (*t
 			return nil, nil
 		}
 	}
-	moves := []struct{ strength, prior float64 }{{1, 2}, {1, .5}, {math.Sqrt2, 1}, {1 / math.Sqrt2, 1}}
+	moves := []struct{ strength, prior float64 }{{math.Sqrt2, 1}, {1 / math.Sqrt2, 1}, {1, 2}, {1, .5}}
 	switch {
 	case from.Edges == together && from.Hops == c.p.Set.Recipe.Hops: // the others take long
-		moves = moves[:1]
+		moves = moves[2:3]
 	case from.Edges == together || from.Scale != "" || from.Edges.power != 0 && !c.p.everyStateSeen(2):
 		moves = nil
 	case from.Edges.name == edgesBalanced:
-		moves = moves[:3]
+		moves = slices.Delete(moves, 1, 2)
 	}
 	for i, idle := 0, 0; idle < len(moves) && !c.late(); i, idle = i+1, idle+1 {
 		by, next := moves[i%len(moves)], best.asked
