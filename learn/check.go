@@ -290,9 +290,9 @@ func (l *learner) endSeconds() float64 {
 	seconds := 0.0
 	switch at := l.progress.Pass.Next; {
 	case at > 0 && l.canFinishPass():
-		seconds = l.clock.wholePassSeconds() * float64(len(l.schedule.wholePass)-at) / float64(len(l.schedule.wholePass))
+		seconds = l.progress.PassSeconds * float64(len(l.schedule.wholePass)-at) / float64(len(l.schedule.wholePass))
 	case at == 0 || !l.knowsAccepted():
-		seconds = l.clock.wholePassSeconds()
+		seconds = l.progress.PassSeconds
 	}
 	if l.clock.savesInTime() {
 		seconds += l.clock.savingSeconds()

@@ -60,8 +60,8 @@
 //	contribution   Σ M τ of a block at its last visit, with its terms of F and of Σ c H(τ) (contribution.go).
 //	sweep          sends the messages of all edges of a block, or of the network, once.
 //	visit          makes sweeps over a block, or several that share no edge, and renews what they contribute.
-//	pass           visits of every block. In a whole pass weights are held meanwhile. What options, results and events
-//	               count as passes are sweeps of the whole network (progress.Sweeps), those of checks alike.
+//	pass           visits of every block. In a whole pass weights are held, and sweeps alone may come first (sweepFirst).
+//	               What options, results and events count as passes are sweeps of the whole network (progress.Sweeps).
 //	check          whole passes that decide whether the run has converged, or what its last weights are worth.
 //	claim          that it has: claimOrGoOn makes it after a check, or where descend finds a proof, which needs none.
 //	state          all that a run needs to go on to the same bytes as if it had never stopped: weights, progress,

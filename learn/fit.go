@@ -157,7 +157,6 @@ func (l *learner) endIteration(block int, size float64, report *visitReport) err
 	if err := l.diagnosis.checkFinite(block); err != nil {
 		return err
 	}
-	l.clock.visited()
 	if whole := l.auto.descends(); whole || p.Iterations%l.schedule.perPass() == 0 {
 		if err := l.diagnosis.judgePass(block); err != nil {
 			return err

@@ -206,7 +206,7 @@ func (e *unitError) Unwrap() error { return e.err }
 // the totals, of which aggregate.estimate makes the gradient: Σ M τ ← Σ M τ + Σ_{entries of F_i} M (τ_new − τ_old).
 func (inf *inference) visit(v visit) (visitReport, error) {
 	report := visitReport{tally: nothingYet}
-	if v.kind != splitVisit {
+	if v.kind.sums() {
 		inf.partSums.begin(&inf.unitSet, v.blocks)
 		// Also where the visit fails or is ended: what was taken of it until then is in the contributions already, and the
 		// totals have to follow, in all processes.
@@ -276,7 +276,7 @@ func (inf *inference) takeResult(report *visitReport, v *visit, job int, s *jobR
 		inf.sums.addUntied(s.untied, units, block)
 	}
 	part := inf.partOf(block)
-	if v.kind == splitVisit || !inf.ranks.has(part) {
+	if !v.kind.sums() || !inf.ranks.has(part) {
 		return
 	}
 	at, _ := slices.BinarySearch(inf.partSums.touched, part)

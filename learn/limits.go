@@ -18,38 +18,23 @@ import (
 // clock times a run, and forecasts what its end will take.
 type clock struct {
 	*trainingRun
-	began time.Time // of the run, or when it would have begun in one go; zero: it does not run
-	// paceFrom is the first visit, once it is timed, or the start: that visit tells little of
-	// others, as it is the first to touch much of the memory.
-	paceFrom    pace
-	paced       bool
-	passBegan   float64 // seconds of the run when the whole pass at work began; 0: before the run was resumed
-	passSeconds float64 // seconds that the last one with sweeps has taken
-	stateBytes  int64
+	began      time.Time // of the run, or when it would have begun in one go; zero: it does not run
+	passBegan  float64   // seconds of the run when the whole pass at work began; 0: before the run was resumed
+	stateBytes int64
 }
-
-// pace is how far a run has come in which time: work is sweeps and gradients.
-type pace struct{ seconds, work float64 }
 
 // start begins to time a run that has gone on since then, and some seconds before.
 func (c *clock) start(since time.Time) {
 	c.began = since.Add(-time.Duration(c.progress.Seconds * float64(time.Second)))
-	c.paced, c.paceFrom = false, c.pace()
 }
 
-// visited is told of the end of each iteration: the pace counts from the first.
-func (c *clock) visited() {
-	if !c.paced {
-		c.paced, c.paceFrom = true, c.pace()
-	}
-}
-
-// beginPass and endPass are told when a whole pass begins, and when one with sweeps ends.
+// beginPass and endPass are told when a whole pass begins and ends, and how many times as long the next one may take:
+// twice after one without sweeps, which take about as long as the rest of a pass.
 func (c *clock) beginPass() { c.passBegan = c.seconds() }
 
-func (c *clock) endPass() {
+func (c *clock) endPass(times int) {
 	if c.passBegan > 0 {
-		c.passSeconds = c.seconds() - c.passBegan
+		c.progress.PassSeconds = float64(times) * (c.seconds() - c.passBegan)
 	}
 }
 
@@ -59,20 +44,6 @@ func (c *clock) seconds() float64 {
 		return c.progress.Seconds
 	}
 	return c.settings.team.Number(time.Since(c.began).Seconds())
-}
-
-func (c *clock) pace() pace { return pace{c.seconds(), c.progress.Sweeps + c.progress.Gradients} }
-
-// wholePassSeconds is what a whole pass takes, as the last one has, if there was one.
-func (c *clock) wholePassSeconds() float64 {
-	if c.passSeconds > 0 {
-		return c.passSeconds
-	}
-	if now, from := c.pace(), c.paceFrom; now.work > from.work {
-		// A sweep takes about as long as what follows sweeps; a checked one somewhat longer.
-		return (wholeSweeps + 1) * (now.seconds - from.seconds) / (now.work - from.work)
-	}
-	return 0
 }
 
 // longestSave of a limit of time is the most that a state may take.
@@ -87,7 +58,7 @@ func (c *clock) savesInTime() bool {
 // outOfTime reports that another pass of the check would end later than a run may.
 func (c *clock) outOfTime() bool {
 	longest := c.settings.longest()
-	return longest > 0 && c.seconds()+c.wholePassSeconds() >= longest
+	return longest > 0 && c.seconds()+c.progress.PassSeconds >= longest
 }
 
 // savingSeconds is what a checkpoint may take.

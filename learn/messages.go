@@ -51,9 +51,9 @@ func (m *messages) copies() bool { return !m.holds.forests && !m.isSmall() }
 // gathers reports whether whole passes gather momentum.
 func (m *messages) gathers() bool { return m.copies() && m.holds.monotone }
 
-// beginPass gives a whole pass momentum: messages and beliefs move on in the direction in which they have come since
-// the pass before began. passesHere is how many passes were made at these weights.
-func (m *messages) beginPass(passesHere int) {
+// beginRound gives a round of whole passes momentum: messages and beliefs move on in the direction in which they have
+// come since the round before began. passesHere is how many passes were made at these weights.
+func (m *messages) beginRound(passesHere int) {
 	p := &m.progress
 	if !m.gathers() {
 		return

@@ -22,7 +22,7 @@ func crawling(t testing.TB, coupling float64) Problem {
 	return p.startingAt(w)
 }
 
-// TestPassMomentum: whole passes at the same weights end where they end without momentum, in fewer passes.
+// TestPassMomentum: whole passes end where they end without momentum, in fewer; sweeps that come first leave gradients.
 func TestPassMomentum(t *testing.T) {
 	oracle.Long(t)
 	p := crawling(t, 8)
@@ -31,26 +31,25 @@ func TestPassMomentum(t *testing.T) {
 		s := must(Settings{Method: BBPL, Assign: blocksOf(4)}.resolve(&p))
 		l := must(newLearner(&p, &s))
 		defer l.pool.Close()
-		if !l.messages.gathers() {
-			t.Fatal("no momentum: the problem is too small")
-		}
-		for {
+		for more := true; more; passes[momentum]++ {
 			if !momentum {
 				l.progress.Pass.Momentum = 0
 			}
-			l.messages.beginPass(l.auto.passesHere())
+			l.messages.beginRound(l.auto.passesHere())
 			for _, set := range l.schedule.wholePass {
-				v := visit{kind: consistentVisit, blocks: set, limits: l.messages.wholeLimits()}
-				oracle.Must(l.visitBlocks(v))(t)
+				oracle.Must(l.visitBlocks(visit{kind: consistentVisit, blocks: set, limits: l.messages.wholeLimits()}))(t)
 			}
 			oracle.OK(t, l.endWholePass())
-			if passes[momentum]++; l.progress.Pass.Gap <= 1e-9*math.Abs(l.progress.Upper) || passes[momentum] == 5000 {
-				break
-			}
+			more = !(l.progress.Pass.Gap <= 1e-9*math.Abs(l.progress.Upper)) && passes[momentum] < 5000
 		}
 		values[momentum] = l.progress.Upper
+		at, before, totals := &l.progress, l.progress, slices.Clone(l.sums.total)
+		at.Check.Active, at.Pass.SweepsFirst, at.Pass.Residual = false, true, 2*lagging
+		oracle.OK(t, l.sweepFirst())
+		oracle.Equal(t, l.sums.total, totals, "totals after sweeps alone")
+		oracle.Equal(t, math.Round(at.Sweeps-before.Sweeps), wholeSweeps, "sweeps")
+		oracle.Equal(t, at.Gradients, before.Gradients, "gradients")
 	}
-	t.Logf("%d passes, %d without momentum", passes[true], passes[false])
 	if !(2*passes[true] < passes[false]) || !near(values[true], values[false], 1e-8) {
 		t.Errorf("%d passes to %v, %d to %v without momentum", passes[true], values[true], passes[false], values[false])
 	}

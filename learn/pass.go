@@ -16,7 +16,8 @@ type passState struct {
 	Infeasible        bool    // consistent beliefs of this pass take a forbidden state
 	Gap               float64 // of F and the value of consistent beliefs; NaN: neither is a bound; +Inf: Infeasible
 	StartUpper        float64 // F when this pass began
-	Momentum          int     // passes since messages went back, or F rose at the same weights
+	Momentum          int     // rounds since messages went back, or F rose at the same weights
+	SweepsFirst       bool    // a round of sweeps alone goes before the visits of this pass
 }
 
 // see takes note of the largest change of a message in the first sweeps of a visit.
@@ -61,8 +62,12 @@ func (l *learner) visitInWholePass() (done bool, err error) {
 	}
 	if at.Next == 0 {
 		at.Current = 0 // visits before may have left one
-		if l.clock.beginPass(); !uniform {
-			l.messages.beginPass(l.auto.passesHere())
+		l.clock.beginPass()
+		if err := l.sweepFirst(); err != nil {
+			return false, err
+		}
+		if !uniform {
+			l.messages.beginRound(l.auto.passesHere())
 		}
 	}
 	before := p.Sweeps
@@ -80,9 +85,7 @@ func (l *learner) visitInWholePass() (done bool, err error) {
 		}
 		return false, nil
 	}
-	if !uniform {
-		l.clock.endPass()
-	}
+	l.clock.endPass(1 + oneIf(uniform))
 	at.end()
 	if err := l.endWholePass(); err != nil {
 		return false, err
@@ -91,6 +94,25 @@ func (l *learner) visitInWholePass() (done bool, err error) {
 		return l.endCheckPass()
 	}
 	return l.descend(&report)
+}
+
+// sweepFirst makes a round of sweeps over all blocks ahead of a whole pass: from the first step on that messages could
+// not follow, and while they lag. F and its gradient, which take longer than the sweeps, would tell too little without.
+func (l *learner) sweepFirst() error {
+	p, at := &l.progress, &l.progress.Pass
+	at.SweepsFirst = !p.Check.Active && l.messages.gathers() && !(at.Residual <= lagging) &&
+		(at.SweepsFirst || l.auto.descent.lags || l.auto.passesHere() > 0)
+	if !at.SweepsFirst {
+		return nil
+	}
+	l.messages.beginRound(l.auto.passesHere())
+	for _, blocks := range l.schedule.wholePass {
+		v := visit{kind: sweepVisit, blocks: blocks, until: l.stopped, limits: l.messages.wholeLimits()}
+		if _, err := l.visitBlocks(v); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // endWholePass takes what is known after every block was visited at the weights of the moment: the upper bound, the

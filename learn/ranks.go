@@ -114,7 +114,7 @@ func (r *ranks) endVisit(v *visit) {
 			}
 		})
 	default:
-		r.exchange(v.blocks, seen{cutBeliefs: true, outward: v.limits.Outward})
+		r.exchange(v.blocks, seen{cutBeliefs: v.kind.contributes(), outward: v.limits.Outward})
 	}
 }
 

@@ -28,6 +28,7 @@ type progress struct {
 	Gradients    float64
 	Seconds      float64 // the run has taken so far, before it was resumed, too
 	CheckSeconds float64
+	PassSeconds  float64 // that a whole pass takes, as the last one has
 
 	FirstNorm      float64 // ‖∇L‖₂ at the start
 	FirstObjective float64

@@ -26,17 +26,21 @@ type jobResult struct {
 type visitKind int
 
 // The first three kinds sweep over the blocks, and then put new contributions to the gradient in the place of the old
-// ones. The others make no sweep.
+// ones.
 const (
 	stepVisit       visitKind = iota // of Algorithm 2: contributes the beliefs that belong to the messages
 	forestVisit                      // the same with terms of F: on forests such beliefs are consistent
 	consistentVisit                  // contributes consistent beliefs, which are feasible in (2), and terms of F
-	splitVisit                       // finds what splits of counting numbers add to F
-	sumVisit                         // adds up the beliefs of cut edges
+	sumVisit                         // makes no sweep, and adds up the beliefs of cut edges
+	splitVisit                       // makes none, and finds what splits of counting numbers add to F
+	sweepVisit                       // sweeps, and leaves contributions and totals as they are
 )
 
 // contributes reports whether a visit of this kind makes new contributions.
 func (k visitKind) contributes() bool { return k <= consistentVisit }
+
+// sums reports whether they change the totals.
+func (k visitKind) sums() bool { return k <= sumVisit }
 
 // bounds reports whether these have terms of F.
 func (k visitKind) bounds() bool { return k == forestVisit || k == consistentVisit }
@@ -100,7 +104,7 @@ func (t *tally) merge(o *tally) {
 // begin empties a result.
 func (s *jobResult) begin(v *visit) {
 	*s = jobResult{inside: s.inside, cut: s.cut, untied: s.untied[:0], outcome: bp.Outcome{Converged: true}}
-	if v.kind != splitVisit {
+	if v.kind.sums() {
 		clear(s.inside)
 		clear(s.cut)
 	}
