@@ -340,9 +340,9 @@ func (c *selection) compare(ctx context.Context, grid []Candidate) (finalists []
 
 // climb takes steps of strength and prior from the best of some candidates, as long as one is better; nil: it is worse
 // than node features alone by more than one standard error, or, with neighbours that differ, at all, or gains less than
-// leastGain by another scale. Strengths come first: with weak edges narrow priors look good, and wide ones once edges are
-// strong. Those below half of the grid's, which come near to node features alone, are for edges that are better, and none
-// is below what degrees justify; above it a label to hold out, and another, is needed of each state.
+// leastGain by another scale. Strengths come first: with weak edges narrow priors look good, and wide ones once edges
+// are strong. Those below half of the grid's, which come near to node features alone, are for edges that are better,
+// and none is below what degrees justify; above it a label to hold out, and another, is needed of each state.
 func (c *selection) climb(ctx context.Context, starts []Candidate, alone *trial) (best *trial, err error) {
 	from := starts[0]
 	for _, start := range starts {
