@@ -21,10 +21,6 @@ func TestGridsOfModels(t *testing.T) {
 	p := ground.Condition(model, in)
 	again, err := p.Network().Pairwise()
 	oracle.OK(t, err)
-	for i := range p.Edge {
-		oracle.Equal(t, again.Edge[i], p.Edge[i], "edge potential %d", i)
-	}
-	for i := range p.Node {
-		oracle.Equal(t, again.Node[i], p.Node[i], "node potential %d", i)
-	}
+	oracle.Equal(t, again.Edge, p.Edge, "edge potentials")
+	oracle.Equal(t, again.Node, p.Node, "node potentials")
 }

@@ -203,9 +203,7 @@ func TestScore(t *testing.T) {
 	s := NewScore(3)
 	s.Add(b, truth, []bool{true, true, true, true, true, true, false})
 	// truth 0: predicted 0, 1, 0; truth 1: predicted 1, 2.
-	for i, want := range [][]int64{{2, 1, 0}, {0, 1, 1}, {0, 0, 0}} {
-		oracle.Equal(t, s.Confusion[i], want, "confusion of class %d", i)
-	}
+	oracle.Equal(t, s.Confusion, [][]int64{{2, 1, 0}, {0, 1, 1}, {0, 0, 0}}, "confusion")
 	nan, bins := math.NaN(), s.Calibration()
 	measure := func(of func(ClassScore) float64) (values []float64) {
 		each, mean := s.Classes()

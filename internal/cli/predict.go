@@ -75,6 +75,9 @@ func (a *app) predict(f *predictFlags, args []string) error {
 	if text := p.Worst.String(); text != "" {
 		a.note("%s", text)
 	}
+	if text := model.Drawn(p); text != "" {
+		a.note("%s", text)
+	}
 	if p.Unproved > 0 {
 		a.note("the joint states of %d of %d instances are not proved to be the most probable; predict.json has the gaps",
 			p.Unproved, len(p.Instances))

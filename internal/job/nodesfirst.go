@@ -143,14 +143,20 @@ func (p *Prepared) labels() *census {
 	return labelsOf(p.Problem.Model.Schema.NodeTypes, p.Problem.Data)
 }
 
+// ofStates counts the labels of each state of the a-th type of nodes.
+func (c *census) ofStates(a int, t crf.NodeType) []int {
+	counts := make([]int, len(t.States))
+	for at, n := range c.of[a] {
+		counts[at%len(counts)] += n
+	}
+	return counts
+}
+
 // everyStateSeen reports whether all states of all types of nodes have so many labels.
 func (p *Prepared) everyStateSeen(least int) bool {
-	for a, counts := range p.labels().of {
-		seen := make([]int, len(p.Problem.Model.Schema.NodeTypes[a].States))
-		for at, n := range counts {
-			seen[at%len(seen)] += n
-		}
-		if slices.Min(seen) < least {
+	known := p.labels()
+	for a, t := range p.Problem.Model.Schema.NodeTypes {
+		if slices.Min(known.ofStates(a, t)) < least {
 			return false
 		}
 	}

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -126,6 +127,47 @@ func (m *Model) shared(set *dataset.Set) (path, split string) {
 
 // notHeld is what is said where labels that a model was learned with are not held: few labels tell little then.
 const notHeld = "the model learned with labels of the split %q of %s known, which are not held: give {observed=%[1]s}"
+
+// Nodes are drawn to one class where at most a fifth as many are of others as in any network learned from, had these
+// mixedLabels: a network of one class comes seldom then.
+const fewestDrawn, drawnRest, mixedLabels = 50, 0.2, 0.25
+
+// commonest is the largest share of a class in the labels of a network, and 1 where half of them or more are hidden.
+func commonest(types []crf.NodeType, data []*crf.Instance) (most float64) {
+	for _, in := range data {
+		c := labelsOf(types, []*crf.Instance{in})
+		if c.share() <= fewLabels {
+			return 1
+		}
+		for a, t := range types {
+			counts := c.ofStates(a, t)
+			most = max(most, float64(slices.Max(counts))/float64(max(1, numeric.Sum(counts))))
+		}
+	}
+	return most
+}
+
+// Drawn says where nearly all nodes are found to be of one class, and no network that was learned from was so; "" where
+// it was, or is not known. A model of one network whose labels were all known has only seen neighbours that are right.
+func (m *Model) Drawn(p *Prediction) string {
+	var learned struct {
+		Commonest float64 `json:"commonest_label"`
+	}
+	_ = json.Unmarshal([]byte(m.Meta[MetaTraining]), &learned) // older models say nothing
+	rest := 1 - learned.Commonest
+	for a, counts := range p.found {
+		most, all := slices.Max(counts), numeric.Sum(counts)
+		if all >= fewestDrawn && 0 < learned.Commonest && mixedLabels <= rest && m.Meta[MetaEdges] != edgesNone &&
+			float64(all-most) <= drawnRest*rest*float64(all) {
+			class := m.Model.Schema.NodeTypes[a].States[slices.Index(counts, most)]
+			return fmt.Sprintf("%s of the nodes are labelled %s, and in no network that was learned from a class had more than "+
+				"%s of the labels: if these are not so, edges have drawn them to one class: train with {counting=convex}, a "+
+				"smaller {prior} or {no-edges}, and hold labels that are known here by {clamp}",
+				percent(float64(most)/float64(all)), option.Literal(class), percent(learned.Commonest))
+		}
+	}
+	return ""
+}
 
 // Unheld says that labels which were read, or with which the model was learned, are not held; "": there are none.
 func (m *Model) Unheld(set *dataset.Set, data []*crf.Instance) string {

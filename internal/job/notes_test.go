@@ -1,10 +1,15 @@
 package job
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/infer"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/learn"
 )
@@ -41,6 +46,29 @@ func TestResult(t *testing.T) {
 		texts := resultNotes(&test.result)
 		if said := strings.Join(texts, "\n"); len(texts) > 1 || !strings.Contains(said, test.want) || test.want == "" && said != "" {
 			t.Errorf("%+v: %q, want %q", test.result, texts, test.want)
+		}
+	}
+}
+
+// TestDrawn: where nearly all nodes get one class, as in no network of the training, that is said, but not of labels
+// that are held; half of the labels tell nothing of the others.
+func TestDrawn(t *testing.T) {
+	set, half, want := chains(t, 6), chainsHiding(t, 6, []int{0, 2, 4, 6, 8, 10}), 0.0
+	for _, in := range set.Instances {
+		ones := float64(numeric.Sum(in.Samples()[0])) / 12
+		want = max(want, ones, 1-ones)
+	}
+	oracle.Equal(t, commonest(half.Schema.NodeTypes, half.Instances), 1, "the largest share, half hidden")
+	m := prepare(t, Options{}, Task{Set: set}).result(&learn.Result{Model: oracle.Must(crf.NewModel(set.Schema))(t)}).Model
+	oracle.Contains(t, m.Meta[MetaTraining], fmt.Sprintf(`"commonest_label":%v}`, want))
+	write := func(int, *infer.Beliefs, *infer.Beliefs) (string, error) { return "", nil }
+	for learned, says := range map[string]bool{"0.6": true, "0.8": false, "0": false} {
+		for _, held := range [][][]int32{nil, slices.Repeat([][]int32{slices.Repeat([]int32{1}, 12)}, 6)} {
+			m.Meta[MetaTraining] = `{"commonest_label":` + learned + `}`
+			p, err := Inference{Model: m.Model}.predict(t.Context(), "", set, set.Instances, held, write)
+			oracle.OK(t, err)
+			said := strings.HasPrefix(m.Drawn(p), "100.00 % of the nodes are labelled off, and in no network")
+			oracle.Equal(t, said, says && held == nil, "share %s, held %v", learned, held)
 		}
 	}
 }

@@ -33,6 +33,7 @@ type Prediction struct {
 	Instances []PredictedInstance `json:"instances"`
 	Unproved  int                 `json:"-"` // joint states that may not be the most probable
 	Worst     Unsettled           `json:"-"`
+	found     [][]int             // [node type][state] labels that were not held
 }
 
 // Unsettled says of which instances beliefs or labels were not settled when a limit ended inference, as far as anybody
@@ -106,7 +107,15 @@ func NewJointState(r *infer.State) *JointState {
 func (w Inference) predict(ctx context.Context, out string, set *dataset.Set, instances []*crf.Instance,
 	held [][]int32, write func(i int, nodes, rows *infer.Beliefs) (file string, err error)) (*Prediction, error) {
 	started, p := time.Now(), &Prediction{Out: out, States: stateNames(set), Worst: w.unsettled()}
+	for _, t := range w.Model.Schema.NodeTypes {
+		p.found = append(p.found, make([]int, len(t.States)))
+	}
 	err := w.Each(ctx, instances, held, func(i int, b *infer.Beliefs) error {
+		for s, y := range b.Labels {
+			if h := at(held, i); w.Costs == nil && (h == nil || h[s] < 0) { // costs may be meant to
+				p.found[instances[i].NodeType(int32(s))][y]++
+			}
+		}
 		rows := inRows(set, i, b)
 		file, err := write(i, b, rows)
 		p.note(instances[i].Name, file, rows)

@@ -249,7 +249,8 @@ func (p *Prepared) modelMeta(f *learn.Result) map[string]string {
 			Course
 			Prior float64 `json:"prior,omitempty"`
 			Step  string  `json:"step"`
-		}{o.methodName(), p.course(f), o.Prior, o.Step}),
+			Most  float64 `json:"commonest_label,omitempty"`
+		}{o.methodName(), p.course(f), o.Prior, o.Step, commonest(p.Problem.Model.Schema.NodeTypes, p.Problem.Data)}),
 	}
 	if p.rule.power != 0 {
 		meta[MetaTemperature] = strconv.FormatFloat(1/p.rule.power, 'g', -1, 64)

@@ -70,7 +70,7 @@ func To(n int) []int32 {
 }
 
 // Sum adds numbers up in their order.
-func Sum[X int64 | float64](list []X) (sum X) {
+func Sum[X int | int32 | int64 | float64](list []X) (sum X) {
 	for _, x := range list {
 		sum += x
 	}
