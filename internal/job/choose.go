@@ -79,8 +79,9 @@ const (
 	// mostPairs of states on edges, all candidates would take longer than minutes in all folds: one
 	// fold tells enough, and features and prior stay. With more than largestPairs edges are learned.
 	leastLabels, mostLabels, mostPairs, largestPairs = 2 * mostFolds, 2000, 1 << 20, 1 << 24
-	// leastSigned is how many tell how strong edges without features are, and whether neighbours differ. That has to make
-	// labels e times as likely, leastEvidence: by standard errors alone eight of a ring of classes told so now and then.
+	// leastSigned is how many tell whether neighbours without features are alike or differ. That has to make labels e
+	// times as likely, which is leastEvidence: by standard errors alone eight labels took a ring of classes, where
+	// neighbours are alike, for another now and then.
 	leastSigned, leastEvidence = 4, 1
 	// mostOfMost is mostLabels where labels of most nodes are known, and learning takes seconds.
 	mostOfMost = 500
@@ -121,8 +122,8 @@ func (p *Prepared) openEdges() string {
 // candidates are the grid, or none where there is nothing to compare, as where labels of most nodes are known and edges
 // that are learned, which are what is usual, would take too long. For each number of hops the usual comes first, then
 // the simplest, and edges alone last, which features that tell something beat. Without features few labels tell too
-// little of how frequent classes are, and edges carry chance; fewer still tell how strong edges are, and whether
-// neighbours are alike or differ, no more.
+// little of how frequent classes are, and edges carry chance; fewer still tell between neighbours that are alike and
+// those that differ, no more.
 func (p *Prepared) candidates() (grid []Candidate) {
 	in, given, even := p.Problem.Data[0], p.Set.Recipe.Hops, 0.
 	hidden, large, tries := p.mostHidden(), p.large(), p.triesTogether()
@@ -130,7 +131,8 @@ func (p *Prepared) candidates() (grid []Candidate) {
 	usual, strength := justified(in), rounded(meanCoupling(in))
 	alike, apart := edgeRule{name: edgesPotts, strength: strength}, edgeRule{name: edgesPotts, strength: -strength}
 	if bare {
-		apart, even = edgeRule{name: edgesBalanced, strength: -1}, evenPrior
+		alike, apart = edgeRule{name: edgesBalanced, strength: 1}, edgeRule{name: edgesBalanced, strength: -1}
+		even = evenPrior
 	}
 	if p.fewLabels() {
 		if bare && balances {
@@ -154,7 +156,7 @@ func (p *Prepared) candidates() (grid []Candidate) {
 			{bare && balances, usual, even},
 			{!hidden && hops == given, together, 0},
 			{true, noEdges, 0},
-			{balances && !bare, alike, 0},
+			{balances, alike, even},
 			{balances, apart, 0},
 			{moments, edgeRule{name: edgesMoments, strength: strength}, 0},
 			{tries, together, 0},
@@ -188,7 +190,7 @@ func (p *Prepared) hides() bool {
 	return pairs <= togetherPairs || pairs <= largestPairs && !featured
 }
 
-// fewLabels reports that labels are too few to choose kinds of edges by.
+// fewLabels reports that labels are too few to choose strengths of edges by.
 func (p *Prepared) fewLabels() bool {
 	labels := len(comparedLabels(p.Problem.Data[0]))
 	return labels < leastLabels || p.bare() && labels < 2*leastLabels // ten chose worse (results/README.md)
@@ -202,7 +204,7 @@ func (p *Prepared) made(rule string) bool {
 // triesTogether reports whether edges that are learned with nodes are compared: where that takes no
 // more than seconds, and begins with node features alone.
 func (p *Prepared) triesTogether() bool {
-	return pairsOf(p.Problem.Data[0]) <= togetherPairs && p.everyStateSeen(1)
+	return pairsOf(p.Problem.Data[0]) <= togetherPairs && p.everyStateSeen()
 }
 
 // large reports whether one fold, and the candidates that cost least, are all there is time for.
@@ -341,8 +343,8 @@ func (c *selection) compare(ctx context.Context, grid []Candidate) (finalists []
 // climb takes steps of strength and prior from the best of some candidates, as long as one is better; nil: it is worse
 // than node features alone by more than one standard error, or, with neighbours that differ, at all, or gains less than
 // leastGain by another scale. Strengths come first: with weak edges narrow priors look good, and wide ones once edges
-// are strong. Those below half of the grid's, which come near to node features alone, are for edges that are better,
-// and none is below what degrees justify; above it a label to hold out, and another, is needed of each state.
+// are strong. The weaker edges are, the nearer they come to node features alone: so strengths below half of the grid's
+// are for those that are better.
 func (c *selection) climb(ctx context.Context, starts []Candidate, alone *trial) (best *trial, err error) {
 	from := starts[0]
 	for _, start := range starts {
@@ -368,10 +370,8 @@ func (c *selection) climb(ctx context.Context, starts []Candidate, alone *trial)
 	switch {
 	case from.Edges == together && from.Hops == c.p.Set.Recipe.Hops: // the others take long
 		moves = moves[2:3]
-	case from.Edges == together || from.Scale != "" || from.Edges.power != 0 && !c.p.everyStateSeen(2):
+	case from.Edges == together || from.Edges.power != 0 || from.Scale != "" || c.p.fewLabels():
 		moves = nil
-	case from.Edges.name == edgesBalanced:
-		moves = slices.Delete(moves, 1, 2)
 	}
 	for i, idle := 0, 0; idle < len(moves) && !c.late(); i, idle = i+1, idle+1 {
 		by, next := moves[i%len(moves)], best.asked
@@ -457,7 +457,7 @@ func (c *selection) try(ctx context.Context, of Candidate) (best *trial, err err
 		return nil, err
 	}
 	steps, n := powerSteps, float64(len(guesses))
-	if of.Scale != "" || !c.p.everyStateSeen(1) {
+	if of.Scale != "" || !c.p.everyStateSeen() {
 		steps = 0 // of others labels cannot tell how sure beliefs may be
 	}
 	for i := -steps; i <= steps; i++ {

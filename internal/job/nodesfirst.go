@@ -18,7 +18,7 @@ const fewLabels = 0.5
 // featuresFirst reports whether weights begin with those of node features alone. Every state needs a label: without
 // edges nothing tells apart the others, which would begin at a saddle.
 func (p *Prepared) featuresFirst() bool {
-	return p.mostHidden() && p.everyStateSeen(1) &&
+	return p.mostHidden() && p.everyStateSeen() &&
 		slices.ContainsFunc(p.Problem.Model.Schema.NodeTypes, func(t crf.NodeType) bool { return t.Features > 0 })
 }
 
@@ -152,11 +152,11 @@ func (c *census) ofStates(a int, t crf.NodeType) []int {
 	return counts
 }
 
-// everyStateSeen reports whether all states of all types of nodes have so many labels.
-func (p *Prepared) everyStateSeen(least int) bool {
+// everyStateSeen reports whether all states of all types of nodes have a label.
+func (p *Prepared) everyStateSeen() bool {
 	known := p.labels()
 	for a, t := range p.Problem.Model.Schema.NodeTypes {
-		if slices.Min(known.ofStates(a, t)) < least {
+		if slices.Min(known.ofStates(a, t)) == 0 {
 			return false
 		}
 	}
