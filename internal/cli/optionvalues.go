@@ -67,7 +67,7 @@ func joined(args []string) (all []string) {
 		case all[last] == "--errors" && slices.Contains([]string{"auto", "bootstrap", "cheap", "none"}, how),
 			all[last] == "--select-edges" && slices.Contains([]string{"ebic", "stability"}, how),
 			strings.HasPrefix(all[last], "--") && slices.Contains([]string{"true", "false", "yes", "no"}, arg) &&
-				!strings.Contains(all[last], "="):
+				all[last] != "--" && !strings.Contains(all[last], "="):
 			all[last] += "=" + arg
 			continue
 		}

@@ -49,9 +49,9 @@ var formats = slices.Concat([]Format{
 	{"a file of predictions", "", "beliefs", (*Peek).isPrediction},
 	{"a file of samples", "", "", func(p *Peek) bool { return p.has("samples") && !p.has(npy.Edges) && !p.has("labels") }},
 	{"a file of Hugin, GeNIe or XMLBIF", "", ".xdsl .dsl .dne .xmlbif", (*Peek).isHugin},
-	{"a file of texts with spans in JSON", "", "", begins(`[[{][\s\S]*("(text|data)":[\s\S]*` + spans + `|` + spans +
+	{"a file of texts with spans in JSON", "", "", data(`[[{][\s\S]*("(text|data)":[\s\S]*` + spans + `|` + spans +
 		`[\s\S]*"(text|data)":|"paragraphs":|\[\s*"[\s\S]*"entities":)`)},
-	{"a file of sentences in JSON", "", ".jsonl", begins(`\{.*\n\{|[[{][\s\S]*"(tokens|words)":\s*\[\s*"`)},
+	{"a file of sentences in JSON", "", ".jsonl", data(`\{.*\n\{|[[{][\s\S]*"(tokens|words)":\s*\[\s*"`)},
 }, named, []Format{
 	{"a network", KindNetwork, ".uai .bif theta", begins(`(?m)^(MARKOV|BAYES)( |$)|^network( |$)[^{]*\{`)},
 	{"a file of arrays of other names", "", "", (*Peek).isOtherArrays},
@@ -291,6 +291,12 @@ func begins(with string) func(p *Peek) bool {
 	return func(p *Peek) bool { return is.MatchString(p.start) || is.MatchString(strings.Join(p.lines, "\n")) }
 }
 
+// data is begins for JSON, but graphs, whose nodes may have such words, and questions about paragraphs.
+func data(with string) func(p *Peek) bool {
+	is, other := begins(with), regexp.MustCompile(`"(nodes|links|edges|qas)":\s*\[`)
+	return func(p *Peek) bool { return is(p) && !other.MatchString(p.start) }
+}
+
 // mostly knows files whose names tell nothing by what most of their lines are.
 func mostly(line string) func(p *Peek) bool {
 	is := regexp.MustCompile(line)
@@ -313,18 +319,27 @@ func (p *Peek) isHugin() bool {
 	return p.extension == ".net" && strings.Contains(p.start, "{") || strings.Contains(p.start, "<BIF")
 }
 
-// tokenHeader names a column of sentences and one of words, or words first and tags last; sentenceHeader one of texts,
-// and tags.
+// tokenHeader names a column of sentences and one of words, wordHeader words first and tags last, sentenceHeader texts
+// and tags; spanTag is the last cell of a word of a span.
 var (
-	tokenHeader = regexp.MustCompile(`(?i)^((id|index|unnamed[^,]*|doc[^,]*|),)*(sent[^,]*,(.*,)?(word|token|form)|` +
-		`(words?|tokens?|form),(.*,)?(\w*tags?|ner|u?pos|entity)$)`)
+	tokenHeader = regexp.MustCompile(`(?i)^((id|index|unnamed[^,]*|doc[^,]*|),)*sent(ence)?s?[ _.#:]*(id|nr|no|num(ber)?|` +
+		`index|idx)?,(.*,)?(words?|tokens?|forms?)(,|$)`)
+	wordHeader     = regexp.MustCompile(`(?i)^(words?|tokens?|forms?),(.*,)?(\w*tags?|ner|u?pos|entity)$`)
+	spanTag        = regexp.MustCompile(`[,;\t]"?[BI]-\w+"?\r?(\n|$)`)
 	sentenceHeader = regexp.MustCompile(`(?i)(^|,)(sentence|tokens|words),(.*,)?(\w*tags?|labels|u?pos)$`)
 )
 
-// isTokenTable knows a table of words by its header, isSentenceTable one of sentences by the blanks below, too.
-func (p *Peek) isTokenTable() bool { return p.heads(tokenHeader) }
+// isTokenTable knows a table of words by its header, and, without a column of sentences, by words that come again, as
+// no node does, or tags of spans; isSentenceTable one of sentences by the blanks below, the last ones among tags.
+func (p *Peek) isTokenTable() bool {
+	words := numeric.Map(p.lines, func(line string) string { return line[:max(0, strings.IndexAny(line, Separators))] })
+	again := len(slices.Compact(slices.Sorted(slices.Values(words)))) < len(words)
+	return p.heads(tokenHeader) || p.heads(wordHeader) && (again || spanTag.MatchString(p.start))
+}
+
 func (p *Peek) isSentenceTable() bool {
-	return len(p.lines) > 1 && strings.Count(p.lines[1], " ") > 3 && p.heads(sentenceHeader)
+	return len(p.lines) > 1 && strings.Count(p.lines[1], " ") > 3 && p.heads(sentenceHeader) &&
+		strings.ContainsAny(p.lines[1][strings.LastIndexAny(p.lines[1], Separators)+1:], " ]")
 }
 
 // heads reports whether the columns of a table that is not said to be of nodes or edges are called so.
