@@ -188,9 +188,7 @@ func newResponseUnit(u Unit) *responseUnit {
 	observed := func(i int32) bool { return u.Net.Observed != nil && u.Net.Observed[i] >= 0 }
 	neighbours := make([][]int32, g.NumNodes())
 	for i := range neighbours {
-		for _, d := range g.Incoming(int32(i)) {
-			neighbours[i] = append(neighbours[i], g.Source(d))
-		}
+		neighbours[i] = numeric.Map(g.Incoming(int32(i)), g.Source)
 	}
 	for _, node := range numeric.NarrowOrder(neighbours) {
 		s.at[node] = -1
