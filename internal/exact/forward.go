@@ -1,6 +1,10 @@
 package exact
 
-import "math"
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+)
 
 // eliminate computes all messages from the leaves to the roots. keep holds on to them, and to groups, for the way back.
 func (r *run) eliminate(keep bool, compute func(i int) error) error {
@@ -93,7 +97,7 @@ func (r *run) sumOutLinear(l *loop, p *product, message *view) (low, high float6
 			switch {
 			case !empty:
 				if p.linear(block, own) {
-					add(sum, block)
+					floats.Add(sum, block)
 				}
 			case p.linear(sum, own):
 				empty = false

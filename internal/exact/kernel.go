@@ -3,6 +3,8 @@ package exact
 import (
 	"math"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/blockbp/blockbp/internal/numeric"
 )
 
@@ -36,10 +38,7 @@ func (p *product) linear(dst []float64, own int) bool {
 		dst[k] = factor
 	}
 	for _, v := range p.vectors {
-		src := p.read(v, own, len(dst))
-		for k := range dst {
-			dst[k] *= src[k]
-		}
+		floats.Mul(dst, p.read(v, own, len(dst)))
 	}
 	return true
 }
@@ -72,7 +71,7 @@ func (p *product) log(dst []float64, own int) bool {
 		dst[k] = sum
 	}
 	for _, v := range p.vectors {
-		add(dst, p.read(v, own, len(dst)))
+		floats.Add(dst, p.read(v, own, len(dst)))
 	}
 	return true
 }
@@ -91,14 +90,6 @@ func (p *product) probability(dst []float64, own int, logarithmic bool) bool {
 	return true
 }
 
-// add sets dst += src.
-func add(dst, src []float64) {
-	src = src[:len(dst)]
-	for k := range dst {
-		dst[k] += src[k]
-	}
-}
-
 // scatter adds src to the view's table, entry by entry: a marginalisation. total is the sum of src.
 func (v *view) scatter(src []float64, own int, total float64) {
 	dst := v.block(own)
@@ -106,7 +97,7 @@ func (v *view) scatter(src []float64, own int, total float64) {
 	case constant:
 		dst[0] += total
 	case contiguous:
-		add(dst, src)
+		floats.Add(dst, src)
 	case gathered:
 		offsets := v.offsets[:len(src)]
 		for k := range src {

@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/blockbp/blockbp/internal/gibbs"
 	"github.com/blockbp/blockbp/mrf"
 )
@@ -216,9 +218,7 @@ func (s *sequential) visit(forward bool, node int32) (bound float64) {
 	copy(sum, s.potential(node))
 	incoming := s.p.Graph.Incoming(node)
 	for _, d := range incoming {
-		for i, m := range s.incoming(d) {
-			sum[i] += m
-		}
+		floats.Add(sum, s.incoming(d))
 	}
 	ending, gamma := s.chains[node], 1/float64(s.chains[node])
 	own := s.own[:len(sum)]
