@@ -1,10 +1,6 @@
 package exact
 
-import (
-	"math"
-
-	"gonum.org/v1/gonum/floats"
-)
+import "math"
 
 // eliminate computes all messages from the leaves to the roots. keep holds on to them, and to groups, for the way back.
 func (r *run) eliminate(keep bool, compute func(i int) error) error {
@@ -97,7 +93,7 @@ func (r *run) sumOutLinear(l *loop, p *product, message *view) (low, high float6
 			switch {
 			case !empty:
 				if p.linear(block, own) {
-					floats.Add(sum, block)
+					add(sum, block)
 				}
 			case p.linear(sum, own):
 				empty = false

@@ -3,8 +3,6 @@ package exact
 import (
 	"math"
 
-	"gonum.org/v1/gonum/floats"
-
 	"github.com/blockbp/blockbp/internal/numeric"
 )
 
@@ -38,7 +36,10 @@ func (p *product) linear(dst []float64, own int) bool {
 		dst[k] = factor
 	}
 	for _, v := range p.vectors {
-		floats.Mul(dst, p.read(v, own, len(dst)))
+		src := p.read(v, own, len(dst))
+		for k := range dst {
+			dst[k] *= src[k]
+		}
 	}
 	return true
 }
@@ -71,7 +72,7 @@ func (p *product) log(dst []float64, own int) bool {
 		dst[k] = sum
 	}
 	for _, v := range p.vectors {
-		floats.Add(dst, p.read(v, own, len(dst)))
+		add(dst, p.read(v, own, len(dst)))
 	}
 	return true
 }
@@ -90,6 +91,14 @@ func (p *product) probability(dst []float64, own int, logarithmic bool) bool {
 	return true
 }
 
+// add sets dst += src.
+func add(dst, src []float64) {
+	src = src[:len(dst)]
+	for k := range dst {
+		dst[k] += src[k]
+	}
+}
+
 // scatter adds src to the view's table, entry by entry: a marginalisation. total is the sum of src.
 func (v *view) scatter(src []float64, own int, total float64) {
 	dst := v.block(own)
@@ -97,7 +106,7 @@ func (v *view) scatter(src []float64, own int, total float64) {
 	case constant:
 		dst[0] += total
 	case contiguous:
-		floats.Add(dst, src)
+		add(dst, src)
 	case gathered:
 		offsets := v.offsets[:len(src)]
 		for k := range src {

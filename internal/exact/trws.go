@@ -7,8 +7,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/floats"
-
 	"github.com/blockbp/blockbp/internal/gibbs"
 	"github.com/blockbp/blockbp/mrf"
 )
@@ -218,7 +216,7 @@ func (s *sequential) visit(forward bool, node int32) (bound float64) {
 	copy(sum, s.potential(node))
 	incoming := s.p.Graph.Incoming(node)
 	for _, d := range incoming {
-		floats.Add(sum, s.incoming(d))
+		add(sum, s.incoming(d))
 	}
 	ending, gamma := s.chains[node], 1/float64(s.chains[node])
 	own := s.own[:len(sum)]

@@ -12,8 +12,10 @@ import (
 // Completions is how many joint states the hidden labels of a sample have: 1 where all are known.
 func Completions(in *crf.Instance, labels []int32) float64 {
 	n := 1.0
-	for _, s := range hiddenOf(labels) {
-		n *= float64(in.States(s))
+	for s, y := range labels {
+		if y == crf.Unobserved {
+			n *= float64(in.States(int32(s)))
+		}
 	}
 	return n
 }
