@@ -202,9 +202,7 @@ type disjointSets []int32
 
 // reset makes every element a set of its own.
 func (p disjointSets) reset() {
-	for s := range p {
-		p[s] = -1
-	}
+	numeric.Fill(p, -1)
 }
 
 // find returns the root of the set of s, halving the path on the way.
