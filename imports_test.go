@@ -32,7 +32,7 @@ var mayImport = map[string][]string{
 
 	// Inference stands beside learning: neither knows the other.
 	"infer": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/exact", "internal/gibbs",
-		"internal/memory", "internal/parallel", "internal/partition", "internal/ground"},
+		"internal/memory", "internal/numeric", "internal/parallel", "internal/partition", "internal/ground"},
 	"learn": {"internal/option", "internal/fileio", "internal/linear", "internal/runstate", "internal/cut",
 		"internal/instances", "internal/lbfgs", "internal/local", "crf", "counting", "graph", "internal/bp",
 		"internal/distributed", "internal/memory", "internal/numeric", "internal/parallel", "internal/partition",

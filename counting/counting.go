@@ -185,9 +185,7 @@ func edgeCover(g *graph.Graph) *Numbers {
 
 // countOnce sets ρ_s to 1 for numbers that sum to it by definition; their sums may be off by rounding.
 func (c *Numbers) countOnce() {
-	for s := range c.Rho {
-		c.Rho[s] = 1
-	}
+	c.Rho = constants(len(c.Rho), 1)
 }
 
 // treeReweighted returns c_s = 1 − Σ_v μ_sv, c_uv = μ_uv for edge appearances μ [edges] that lie in the spanning-forest

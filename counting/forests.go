@@ -22,11 +22,7 @@ type forestSample struct {
 
 // Appearance returns μ_e = Count[e] / Forests for every edge.
 func (s *forestSample) Appearance() []float64 {
-	mu := make([]float64, len(s.Count))
-	for e, count := range s.Count {
-		mu[e] = float64(count) / float64(s.Forests)
-	}
-	return mu
+	return numeric.Map(s.Count, func(count int32) float64 { return float64(count) / float64(s.Forests) })
 }
 
 // coverForests draws spanning forests, each with one tree for every component of the graph, until every edge is in
@@ -206,9 +202,7 @@ type disjointSets []int32
 
 // reset makes every element a set of its own.
 func (p disjointSets) reset() {
-	for s := range p {
-		p[s] = -1
-	}
+	numeric.Fill(p, -1)
 }
 
 // find returns the root of the set of s, halving the path on the way.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/numeric"
 )
 
 // Unobserved marks a node whose label is missing.
@@ -228,11 +229,7 @@ func (in *Instance) States(s int32) int { return in.schema.NodeStates(in.NodeTyp
 
 // Cards returns the number of states of every node.
 func (in *Instance) Cards() []int32 {
-	card := make([]int32, in.Graph.NumNodes())
-	for s := range card {
-		card[s] = int32(in.States(int32(s)))
-	}
-	return card
+	return numeric.Map(numeric.To(in.Graph.NumNodes()), func(s int32) int32 { return int32(in.States(s)) })
 }
 
 // NodeFeatures returns the features of the nodes of type a.
@@ -276,9 +273,6 @@ func (in *Instance) WithoutEdges() *Instance {
 		panic("crf: " + err.Error()) // a graph without edges is always legal
 	}
 	alone.Graph, alone.edgeType, alone.edgeRow = g, nil, nil
-	alone.edgeFeat = make([]Features, len(in.edgeFeat))
-	for b := range alone.edgeFeat {
-		alone.edgeFeat[b] = Constant(0, in.edgeFeat[b].data.Dim)
-	}
+	alone.edgeFeat = numeric.Map(in.edgeFeat, func(f Features) Features { return Constant(0, f.data.Dim) })
 	return &alone
 }

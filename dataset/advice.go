@@ -25,10 +25,7 @@ func (l *loader) advise() {
 		return
 	}
 	types := l.set.Schema.NodeTypes
-	counts := make([][]int, len(types)) // [type][state]
-	for a, t := range types {
-		counts[a] = make([]int, len(t.States))
-	}
+	counts := numeric.Map(types, func(t crf.NodeType) []int { return make([]int, len(t.States)) }) // [type][state]
 	hidden, all := 0, 0
 	for _, in := range l.set.Instances {
 		for _, labels := range in.Samples() {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
@@ -45,11 +46,7 @@ func newLoader(ctx context.Context, o *Options) loader {
 
 // fail records problems; an error that is nil is none.
 func (l *loader) fail(errs ...error) {
-	for _, err := range errs {
-		if err != nil {
-			l.problems = append(l.problems, err)
-		}
-	}
+	l.problems = append(l.problems, slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil })...)
 }
 
 // failAt records a problem of a file, at a place or "" for all of it.

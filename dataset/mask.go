@@ -75,8 +75,6 @@ func (o *Options) compareMask(m *Manifest, path string, set *Set) []error {
 	if o.Learning {
 		return list
 	}
-	for _, err := range list {
-		set.Warnings = append(set.Warnings, err.Error())
-	}
+	set.Warnings = append(set.Warnings, numeric.Map(list, error.Error)...)
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/formats"
+	"github.com/blockbp/blockbp/internal/numeric"
 )
 
 // untie leaves out types of edges, which are those of their ends, of networks whose nodes and edges all have weights of
@@ -19,10 +20,7 @@ func (l *npzLoader) untie() {
 		if r := l.o.Recipe; r == nil || in.nodes.types != nil || len(r.Columns) != in.nodes.count {
 			continue
 		}
-		in.nodes.types = make([]int32, in.nodes.count)
-		for s, c := range l.o.Recipe.Columns {
-			in.nodes.types[s] = int32(c.Type)
-		}
+		in.nodes.types = numeric.Map(l.o.Recipe.Columns, func(c sampleColumn) int32 { return int32(c.Type) })
 	}
 }
 

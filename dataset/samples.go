@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/numeric"
@@ -249,9 +250,7 @@ func (p *sampleReader) take(names []string, t *formats.Table) {
 		return
 	default:
 		p.columns = model.Columns
-		for _, t := range p.o.Schema.NodeTypes {
-			p.states = append(p.states, t.States)
-		}
+		p.states = numeric.Map(p.o.Schema.NodeTypes, func(t crf.NodeType) []string { return t.States })
 	}
 	p.number(texts)
 	p.weigh(t, weights)

@@ -141,12 +141,7 @@ func (g *Graph) Degree(s int32) int { return int(g.start[s+1] - g.start[s]) }
 func (g *Graph) Incoming(s int32) []int32 { return g.incoming[g.start[s]:g.start[s+1]] }
 
 // Source returns the node that directed edge d leaves.
-func (g *Graph) Source(d int32) int32 {
-	if d&1 == 0 {
-		return g.u[d>>1]
-	}
-	return g.v[d>>1]
-}
+func (g *Graph) Source(d int32) int32 { return g.Target(d ^ 1) }
 
 // Target returns the node that directed edge d enters.
 func (g *Graph) Target(d int32) int32 {

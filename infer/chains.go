@@ -10,6 +10,7 @@ import (
 
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/gibbs"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -59,12 +60,7 @@ func newChains(ctx context.Context, p *mrf.Pairwise, count int, seed uint64,
 	if err != nil {
 		return nil, false, err
 	}
-	var free []int32
-	for s, size := range d.Size {
-		if size > 1 {
-			free = append(free, int32(s))
-		}
-	}
+	free := slices.DeleteFunc(numeric.To(len(d.Size)), func(s int32) bool { return d.Size[s] <= 1 })
 	frozen := len(free) > 0
 	for k := range count {
 		if err := ctx.Err(); err != nil {

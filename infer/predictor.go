@@ -11,6 +11,7 @@ import (
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/exact"
 	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/mrf"
 )
@@ -140,11 +141,7 @@ func (p *Predictor) infer(ctx context.Context, in *crf.Instance, clamp []int32) 
 	}
 	whole := p.whole
 	if clamp != nil {
-		free := make([]bool, len(clamp))
-		for s, y := range clamp {
-			free[s] = y < 0
-		}
-		whole = whole.Restrict(free)
+		whole = whole.Restrict(numeric.Map(clamp, func(y int32) bool { return y < 0 }))
 	}
 	block := &whole.Blocks[0]
 	p.workspace.Potentials.Reserve(ground.RoomOf(&p.Model.Layout, in, block))

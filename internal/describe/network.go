@@ -3,6 +3,7 @@ package describe
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/blockbp/blockbp/internal/exact"
 	"github.com/blockbp/blockbp/internal/job"
@@ -27,10 +28,7 @@ type Network struct {
 
 // NewNetwork describes n, which is an error where n is not valid.
 func NewNetwork(n *mrf.Network) (*Network, error) {
-	d := &Network{Variables: len(n.Card), Factors: len(n.Factors)}
-	for _, k := range n.Card {
-		d.MostStates = max(d.MostStates, k)
-	}
+	d := &Network{Variables: len(n.Card), Factors: len(n.Factors), MostStates: slices.Max(append([]int{0}, n.Card...))}
 	for _, factor := range n.Factors {
 		d.Arity = max(d.Arity, len(factor.Scope))
 	}

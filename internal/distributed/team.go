@@ -119,9 +119,7 @@ func (t *Team) Swap(each func(do func(owner, peer int, x []float64))) {
 
 // GatherEach sets dst to numbers of all processes, as many of each, one after another.
 func (t *Team) GatherEach(dst, own []float64) []float64 {
-	for i := range t.counts {
-		t.counts[i] = len(own)
-	}
+	numeric.Fill(t.counts, len(own))
 	dst = numeric.Resize(dst, t.size*len(own))
 	t.Gather(dst, own, t.counts)
 	return dst

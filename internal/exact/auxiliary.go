@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -62,10 +63,7 @@ func WithAuxiliary(n *mrf.Network) (with *mrf.Network, factorOf []int, err error
 func replace(n *mrf.Network, f int, states []int) {
 	factor, z := n.Factors[f], len(n.Card)
 	n.Card = append(n.Card, len(states))
-	table := make([]float64, len(states))
-	for i, joint := range states {
-		table[i] = factor.LogTable[joint]
-	}
+	table := numeric.Map(states, func(joint int) float64 { return factor.LogTable[joint] })
 	n.Factors[f] = mrf.Factor{Scope: []int{z}, LogTable: table}
 	stride := len(factor.LogTable)
 	for _, v := range factor.Scope {

@@ -15,9 +15,7 @@ func (r *run) backward(answer *Answer) error {
 		b := &r.plan.buckets[i]
 		if b.parent == noParent {
 			r.weights[i] = r.take(b.entries)
-			for k := range r.weights[i].entries {
-				r.weights[i].entries[k] = 1
-			}
+			numeric.Fill(r.weights[i].entries, 1)
 			r.toWeight(i)
 		}
 		for _, c := range b.children {

@@ -46,10 +46,7 @@ func buildBuckets(n *mrf.Network, e *elimination) []bucket {
 	buckets := make([]bucket, len(e.order))
 	for i := range buckets {
 		b := &buckets[i]
-		b.scope = append(b.scope, int32(i))
-		for _, v := range e.separators[i] {
-			b.scope = append(b.scope, position[v])
-		}
+		b.scope = append(numeric.Map(e.separators[i], func(v int32) int32 { return position[v] }), int32(i))
 		slices.Sort(b.scope)
 		b.parent = noParent
 		if len(b.scope) > 1 {

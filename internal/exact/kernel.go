@@ -32,9 +32,7 @@ func (p *product) linear(dst []float64, own int) bool {
 	if factor == 0 {
 		return false
 	}
-	for k := range dst {
-		dst[k] = factor
-	}
+	numeric.Fill(dst, factor)
 	for _, v := range p.vectors {
 		src := p.read(v, own, len(dst))
 		for k := range dst {
@@ -68,9 +66,7 @@ func (p *product) log(dst []float64, own int) bool {
 	if math.IsInf(sum, -1) {
 		return false
 	}
-	for k := range dst {
-		dst[k] = sum
-	}
+	numeric.Fill(dst, sum)
 	for _, v := range p.vectors {
 		add(dst, p.read(v, own, len(dst)))
 	}

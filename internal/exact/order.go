@@ -88,10 +88,7 @@ func better(a, b *elimination) bool {
 // neighbours of each variable and log2 of its states.
 func interactionGraph(n *mrf.Network) (neighbours [][]int32, logCard []float64) {
 	neighbours = make([][]int32, len(n.Card))
-	logCard = make([]float64, len(n.Card))
-	for v, card := range n.Card {
-		logCard[v] = math.Log2(float64(card))
-	}
+	logCard = numeric.Map(n.Card, func(card int) float64 { return math.Log2(float64(card)) })
 	for f := range n.Factors {
 		for _, v := range n.Factors[f].Scope {
 			for _, w := range n.Factors[f].Scope {

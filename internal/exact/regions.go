@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -69,11 +70,7 @@ func (r *regionSearch) move(ctx context.Context) (better bool, operations float6
 	if plan.Operations < regionOperations/4 {
 		r.size = min(len(r.x), r.size+1+r.size/8)
 	}
-	old := make([]int, len(region))
-	for i, v := range region {
-		old[i] = r.x[v]
-	}
-	before := c.Network.LogScore(old)
+	before := c.Network.LogScore(numeric.Map(region, func(v int) int { return r.x[v] }))
 	found, err := plan.Maximize(ctx)
 	if err != nil || !(-found.Energy >= before) { // equal ones too: they lead elsewhere
 		return false, operations

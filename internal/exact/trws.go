@@ -216,9 +216,7 @@ func (s *sequential) visit(forward bool, node int32) (bound float64) {
 	copy(sum, s.potential(node))
 	incoming := s.p.Graph.Incoming(node)
 	for _, d := range incoming {
-		for i, m := range s.incoming(d) {
-			sum[i] += m
-		}
+		add(sum, s.incoming(d))
 	}
 	ending, gamma := s.chains[node], 1/float64(s.chains[node])
 	own := s.own[:len(sum)]

@@ -3,6 +3,8 @@ package formats
 import (
 	"slices"
 	"strings"
+
+	"github.com/blockbp/blockbp/internal/numeric"
 )
 
 // EdgeList is what has neither commas nor, mostly, a header: two nodes a line and perhaps a weight, also as networkx
@@ -23,11 +25,8 @@ func edgeFields(line string) (fields []string) {
 	}
 	line = strings.NewReplacer(" -> ", marks[:1], " -- ", marks[:1], "{'weight':", "", "{", "", "}", "", `"`, "").
 		Replace(line)
-	for _, field := range trimmed(strings.FieldsFunc(line, func(c rune) bool { return strings.ContainsRune(marks, c) })) {
-		if field != "" {
-			fields = append(fields, field)
-		}
-	}
+	fields = trimmed(strings.FieldsFunc(line, func(c rune) bool { return strings.ContainsRune(marks, c) }))
+	fields = slices.DeleteFunc(fields, func(field string) bool { return field == "" })
 	if len(fields) == 2 {
 		if i := strings.LastIndex(fields[1], " "); i >= 0 && isNumber(fields[1][i+1:]) {
 			fields = []string{fields[0], strings.TrimSpace(fields[1][:i]), fields[1][i+1:]}
@@ -65,12 +64,8 @@ func (p *Peek) isEdgeList() bool {
 	if !p.plain() || p.text.Ends > 1 || strings.Contains(p.start, ".npz") {
 		return false
 	}
-	var rows [][]string
-	for _, line := range p.lines {
-		if fields := edgeFields(line); len(fields) > 0 {
-			rows = append(rows, fields)
-		}
-	}
+	empty := func(fields []string) bool { return len(fields) == 0 }
+	rows := slices.DeleteFunc(numeric.Map(p.lines, edgeFields), empty)
 	all := len(rows)
 	if all == 3 && len(rows[0]) == 3 && len(rows[1]) == 3 && rows[0][0]+rows[1][1]+rows[2][len(rows[2])-1] == "000" {
 		return false // but a matrix of edges of three nodes

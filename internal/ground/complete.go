@@ -5,26 +5,24 @@ import (
 	"slices"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/partition"
 )
 
 // Completions is how many joint states the hidden labels of a sample have: 1 where all are known.
 func Completions(in *crf.Instance, labels []int32) float64 {
 	n := 1.0
-	for _, s := range hiddenOf(labels) {
-		n *= float64(in.States(s))
+	for s, y := range labels {
+		if y == crf.Unobserved {
+			n *= float64(in.States(int32(s)))
+		}
 	}
 	return n
 }
 
 // hiddenOf lists the nodes whose labels are hidden.
-func hiddenOf(labels []int32) (hidden []int32) {
-	for s, y := range labels {
-		if y == crf.Unobserved {
-			hidden = append(hidden, int32(s))
-		}
-	}
-	return hidden
+func hiddenOf(labels []int32) []int32 {
+	return slices.DeleteFunc(numeric.To(len(labels)), func(s int32) bool { return labels[s] != crf.Unobserved })
 }
 
 // EachCompletion calls do with a sample whose hidden labels are filled in, in each way. The labels are good for one

@@ -139,9 +139,7 @@ func (l *Piecewise) normaliseTables(m *crf.Model, in *crf.Instance, whole *parti
 	for len(l.tables) < n {
 		l.tables = append(l.tables, nil)
 	}
-	for x := range l.logSums {
-		l.logSums[x] = math.NaN() // not computed yet
-	}
+	numeric.Fill(l.logSums, math.NaN()) // not computed yet
 	for q, e := range whole.Edges {
 		id := l.potential.TableID[q]
 		if math.IsNaN(l.logSums[id]) {

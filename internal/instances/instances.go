@@ -11,14 +11,8 @@ import (
 
 // AnyHidden reports whether a label is missing.
 func AnyHidden(data []*crf.Instance) bool {
-	for _, in := range data {
-		for _, labels := range in.Samples() {
-			if slices.Contains(labels, crf.Unobserved) {
-				return true
-			}
-		}
-	}
-	return false
+	hides := func(labels []int32) bool { return slices.Contains(labels, crf.Unobserved) }
+	return slices.ContainsFunc(data, func(in *crf.Instance) bool { return slices.ContainsFunc(in.Samples(), hides) })
 }
 
 // joinable reports an instance of one sample, all of whose labels are known, with features that

@@ -127,11 +127,8 @@ func (s *Statistics) Moments(kind, mostRotated int) []float64 {
 }
 
 // Readers returns functions that read the features of all types, nodes' before edges'; for one goroutine.
-func Readers(in *crf.Instance) (all []func(dst []float64, row int)) {
-	for _, f := range Features(in) {
-		all = append(all, f.Reader())
-	}
-	return all
+func Readers(in *crf.Instance) []func(dst []float64, row int) {
+	return numeric.Map(Features(in), (*crf.Features).Reader)
 }
 
 // each calls use for the elements of a type in a range of an instance, with their rows of features and 1/ρ.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/local"
 	"github.com/blockbp/blockbp/internal/memory"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 )
 
@@ -133,10 +135,6 @@ func (o *Options) keptEdges(ctx context.Context, b *local.Bonds, halves float64,
 		}
 		found.Penalty += lambda / runs
 	}
-	for e, n := range count {
-		if n >= stableShare*runs {
-			kept = append(kept, int32(e))
-		}
-	}
-	return kept, nil
+	rare := func(e int32) bool { return !(count[e] >= stableShare*runs) }
+	return slices.DeleteFunc(numeric.To(len(count)), rare), nil
 }

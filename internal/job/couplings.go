@@ -313,10 +313,7 @@ func deviations(spread columns, n int, of func(dst, weights []float64)) []float6
 			sum[i] += x * x
 		}
 	})
-	for i, x := range sum {
-		sum[i] = math.Sqrt(x)
-	}
-	return sum
+	return numeric.Map(sum, math.Sqrt)
 }
 
 // Kinds of rows of a table of couplings.

@@ -185,11 +185,8 @@ func (p *Prepared) note() {
 	if o := &p.Options; o.Loss != "" {
 		p.said = append(p.said, "{loss}: beliefs are no probabilities, but serve labels alone")
 	}
-	for _, text := range append(p.said, p.hidden, p.Selection.note()) {
-		if text != "" {
-			p.Notes = append(p.Notes, text)
-		}
-	}
+	said := slices.Concat(p.said, []string{p.hidden, p.Selection.note()})
+	p.Notes = append(p.Notes, slices.DeleteFunc(said, func(text string) bool { return text == "" })...)
 }
 
 // Close gives the files of Options.Spill back. Problem must not be used any more.

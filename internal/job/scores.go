@@ -131,10 +131,7 @@ func (s *Scored) constant() *Scored {
 	c := &Scored{Name: "most frequent class", Score: infer.NewScore(len(s.Score.Confusion)), MeanCost: math.NaN()}
 	nodes, most, all := make([]int64, len(s.Score.Confusion)), 0, float64(s.Score.Count())
 	for y, row := range s.Score.Confusion {
-		for _, n := range row {
-			nodes[y] += n
-		}
-		if nodes[y] > nodes[most] {
+		if nodes[y] = numeric.Sum(row); nodes[y] > nodes[most] {
 			most = y
 		}
 	}

@@ -56,14 +56,22 @@ func Factorise(h []float64, n int, each parallel.Loop) bool {
 
 // solveFactor replaces x [n] by H⁻¹ x, given the Cholesky factor of H in its lower triangle.
 func solveFactor(factor []float64, n int, x []float64) {
+	substitute(x, func(i int) []float64 { return factor[i*n:][:i+1] })
+}
+
+// substitute solves with a Cholesky factor and with its transpose. Rows of the factor have what comes before the
+// diagonal, as far as it is not zero, and the diagonal last.
+func substitute(x []float64, row func(i int) []float64) {
 	for i := range x {
-		row := factor[i*n:][:n]
-		x[i] = (x[i] - simd.Dot(row[:i], x[:i])) / row[i]
+		row := row(i)
+		before := len(row) - 1
+		x[i] = (x[i] - simd.Dot(row[:before], x[i-before:i])) / row[before]
 	}
 	for i := len(x) - 1; i >= 0; i-- {
-		row := factor[i*n:][:n]
-		x[i] /= row[i]
-		simd.AddScaled(x[:i], row[:i], -x[i])
+		row := row(i)
+		before := len(row) - 1
+		x[i] /= row[before]
+		simd.AddScaled(x[i-before:i], row[:before], -x[i])
 	}
 }
 
@@ -190,17 +198,7 @@ func (m *Skyline) Factorise() bool {
 }
 
 // Solve replaces x by the solution of the system, given the factor.
-func (m *Skyline) Solve(x []float64) {
-	for i, f := range m.first {
-		row := m.row(i)
-		x[i] = (x[i] - simd.Dot(row[:i-f], x[f:i])) / row[i-f]
-	}
-	for i := len(x) - 1; i >= 0; i-- {
-		f, row := m.first[i], m.row(i)
-		x[i] /= row[i-f]
-		simd.AddScaled(x[f:i], row[:i-f], -x[i])
-	}
-}
+func (m *Skyline) Solve(x []float64) { substitute(x, m.row) }
 
 // Divide replaces the rows X [size][width] by L⁻¹ X, given the factor L.
 func (m *Skyline) Divide(x []float64, width int) {

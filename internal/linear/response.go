@@ -188,9 +188,7 @@ func newResponseUnit(u Unit) *responseUnit {
 	observed := func(i int32) bool { return u.Net.Observed != nil && u.Net.Observed[i] >= 0 }
 	neighbours := make([][]int32, g.NumNodes())
 	for i := range neighbours {
-		for _, d := range g.Incoming(int32(i)) {
-			neighbours[i] = append(neighbours[i], g.Source(d))
-		}
+		neighbours[i] = numeric.Map(g.Incoming(int32(i)), g.Source)
 	}
 	for _, node := range numeric.NarrowOrder(neighbours) {
 		s.at[node] = -1
@@ -200,11 +198,9 @@ func newResponseUnit(u Unit) *responseUnit {
 			s.size += u.In.States(node)
 		}
 	}
-	for e := range int32(g.NumEdges()) {
-		if s.at[g.U(e)] >= 0 || s.at[g.V(e)] >= 0 {
-			s.block.Edges = append(s.block.Edges, e)
-		}
-	}
+	s.block.Edges = slices.DeleteFunc(numeric.To(g.NumEdges()), func(e int32) bool {
+		return s.at[g.U(e)] < 0 && s.at[g.V(e)] < 0
+	})
 	s.endsAt, s.keptAt = make([]int, len(s.block.Edges)+1), make([]int, len(s.block.Edges)+1)
 	for q, e := range s.block.Edges {
 		k := u.In.States(g.U(e)) + u.In.States(g.V(e))

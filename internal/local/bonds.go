@@ -212,9 +212,7 @@ func statesSeen(data []*crf.Instance) (count []float64, known float64) {
 
 // only makes L that of some edges alone: other tables must be zero.
 func (b *Bonds) only(edges []int32) {
-	for e := range b.groups {
-		b.objective.Skipped[e] = true
-	}
+	numeric.Fill(b.objective.Skipped, true)
 	for _, e := range edges {
 		b.objective.Skipped[e] = false
 	}

@@ -140,7 +140,7 @@ func (l *likelihood) infer(gradient []float64, m *crf.Model, in *crf.Instance, w
 		l.beliefs = numeric.Resize(l.beliefs, (hi-lo)*span.States)
 		logZ += l.space.NodeBeliefs(l.beliefs, net, &l.state, whole, lo, hi)
 		if gradient != nil {
-			weigh(l.beliefs, weight)
+			floats.Scale(weight, l.beliefs)
 			l.adjoint.AddNodes(gradient, m, in, whole.Nodes[lo:hi], l.beliefs)
 		}
 		lo = hi
@@ -157,7 +157,7 @@ func (l *likelihood) infer(gradient []float64, m *crf.Model, in *crf.Instance, w
 		free, err = l.space.EdgeBeliefs(l.beliefs, net, &l.state, whole, lo, hi)
 		logZ += free
 		if gradient != nil {
-			weigh(l.beliefs, weight)
+			floats.Scale(weight, l.beliefs)
 			l.adjoint.AddEdges(gradient, m, in, whole.Edges[lo:hi], l.beliefs)
 		}
 		lo = hi
@@ -170,13 +170,6 @@ func (l *likelihood) infer(gradient []float64, m *crf.Model, in *crf.Instance, w
 
 // entriesTogether bounds the beliefs of edges that are computed in one call: 32 KiB stay in the nearest cache.
 const entriesTogether = 4096
-
-// weigh multiplies beliefs.
-func weigh(beliefs []float64, weight float64) {
-	for i := range beliefs {
-		beliefs[i] *= weight
-	}
-}
 
 // eliminate is infer by elimination of variables.
 func (l *likelihood) eliminate(gradient []float64, m *crf.Model, in *crf.Instance, weight float64) (logZ float64) {
@@ -200,7 +193,7 @@ func (l *likelihood) eliminate(gradient []float64, m *crf.Model, in *crf.Instanc
 				func(end, entry *float64) { *entry += *end }, l.table)
 			table = l.table
 		}
-		if weigh(table, weight); f < nodes {
+		if floats.Scale(weight, table); f < nodes {
 			l.adjoint.AddNodes(gradient, m, in, []int32{int32(f)}, table)
 		} else {
 			l.adjoint.AddEdges(gradient, m, in, []int32{int32(f - nodes)}, table)

@@ -58,10 +58,7 @@ func (e *Error) Enough() string {
 
 // Check returns an *Error if what would take more bytes than are allowed; asked is as in Allowed.
 func Check(what string, bytes float64, asked int64) error {
-	if allowed := Allowed(asked); bytes > float64(allowed) {
-		return &Error{What: what, Bytes: bytes, Allowed: allowed, Asked: asked > 0}
-	}
-	return nil
+	return NewBudget(asked).Take(what, bytes)
 }
 
 // Refusal says that work would take more than is allowed, with what takes most of it; it refers to options.

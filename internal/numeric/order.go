@@ -69,6 +69,13 @@ func To(n int) []int32 {
 	return numbers
 }
 
+// Fill gives all entries of a list one value.
+func Fill[X any](list []X, x X) {
+	for i := range list {
+		list[i] = x
+	}
+}
+
 // Sum adds numbers up in their order.
 func Sum[X int | int32 | int64 | float64](list []X) (sum X) {
 	for _, x := range list {

@@ -157,13 +157,11 @@ type moments struct {
 // momentsOf measures dense features, by columns, of rows of that weight. Rows are read once, as reading may mean to
 // interpolate them: mean and squares follow the updates of Welford (1962), which lose no digits to large means.
 func momentsOf(f *crf.Features, weight float64) []moments {
-	all := make([]moments, f.Dim())
 	if f.Rows() == 0 {
-		return all
+		return make([]moments, f.Dim())
 	}
-	for j := range all {
-		all[j] = moments{n: float64(f.Rows()) * weight, least: math.Inf(1), most: math.Inf(-1), indicator: true}
-	}
+	none := moments{n: float64(f.Rows()) * weight, least: math.Inf(1), most: math.Inf(-1), indicator: true}
+	all := slices.Repeat([]moments{none}, f.Dim())
 	row := make([]float64, f.Dim())
 	read := f.Reader()
 	for r := range f.Rows() {
@@ -174,12 +172,7 @@ func momentsOf(f *crf.Features, weight float64) []moments {
 			d := x - c.mean
 			c.mean += d * share
 			c.squares += d * (x - c.mean)
-			if x < c.least {
-				c.least = x
-			}
-			if x > c.most {
-				c.most = x
-			}
+			c.least, c.most = min(c.least, x), max(c.most, x)
 			c.indicator = c.indicator && (x == 0 || x == 1)
 		}
 	}
@@ -192,11 +185,8 @@ func momentsOf(f *crf.Features, weight float64) []moments {
 // sparseMoments measures the columns that are in every sparse row of all instances, once, and
 // leaves the others partial. Memory is that of the columns, whatever the number of instances.
 func sparseMoments(data []*crf.Instance, list []*crf.Features, dim int) []moments {
-	all := make([]moments, dim)
+	all := slices.Repeat([]moments{{least: math.Inf(1), most: math.Inf(-1), indicator: true}}, dim)
 	last, rows := make([]int, dim), make([]int, dim) // the row a column was last seen in, from 1; in how many
-	for j := range all {
-		all[j] = moments{least: math.Inf(1), most: math.Inf(-1), indicator: true}
-	}
 	row, total := 0, 0.0
 	for k, in := range data {
 		x, weight := list[k].Data(), in.TotalWeight()

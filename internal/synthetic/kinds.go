@@ -80,11 +80,9 @@ func (k *Kind) Next(path string) []string {
 	path = filepath.Clean(path)
 	next := make([]string, len(k.commands))
 	for i, command := range k.commands {
-		var words []string
-		for word := range strings.FieldsSeq(command) {
-			words = append(words, printable.Word(strings.Replace(word, "PATH", path, 1)))
-		}
-		next[i] = strings.Join(words, " ")
+		next[i] = strings.Join(numeric.Map(strings.Fields(command), func(word string) string {
+			return printable.Word(strings.Replace(word, "PATH", path, 1))
+		}), " ")
 	}
 	return next
 }
