@@ -29,12 +29,12 @@ func (c *clock) start(since time.Time) {
 }
 
 // beginPass and endPass are told when a whole pass begins and ends, and how many times as long the next one may take:
-// twice after one without sweeps, which take about as long as the rest of a pass.
+// a third more after one without sweeps, which take about a quarter of a pass.
 func (c *clock) beginPass() { c.passBegan = c.seconds() }
 
-func (c *clock) endPass(times int) {
+func (c *clock) endPass(times float64) {
 	if c.passBegan > 0 {
-		c.progress.PassSeconds = float64(times) * (c.seconds() - c.passBegan)
+		c.progress.PassSeconds = times * (c.seconds() - c.passBegan)
 	}
 }
 

@@ -85,7 +85,7 @@ func (l *learner) visitInWholePass() (done bool, err error) {
 		}
 		return false, nil
 	}
-	l.clock.endPass(1 + oneIf(uniform))
+	l.clock.endPass(1 + float64(oneIf(uniform))/3)
 	at.end()
 	if err := l.endWholePass(); err != nil {
 		return false, err

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -281,7 +282,7 @@ func flagError(cmd *cobra.Command, err error) error {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		name := unknown.GetSpecifiedName()
 		message = fmt.Sprintf("unknown option --%s; %s", option.Literal(name),
-			cmp.Or(elsewhere[strings.ReplaceAll(name, "_", "-")], otherVerbs(cmd, name), option.Suggestion(name, names, "--")))
+			cmp.Or(answerTo(cmd, name), otherVerbs(cmd, name), option.Suggestion(name, names, "--")))
 	case errors.As(err, &unknown):
 		short := "-" + unknown.GetSpecifiedName()
 		message = strings.TrimSuffix(fmt.Sprintf("unknown option %s; %s", short, elsewhere[short]), "; ")
@@ -295,6 +296,23 @@ func flagError(cmd *cobra.Command, err error) error {
 		message = "{!" + cmd.Name() + ": }" + message
 	}
 	return usagef("%s{! (%s %s lists all options)}", option.Text(message), cmd.CommandPath(), helpAll)
+}
+
+var mentioned = regexp.MustCompile(`--[a-z][a-z0-9-]+`)
+
+// answerTo is what elsewhere has for an option, and of which verb where this one lacks what it mentions.
+func answerTo(cmd *cobra.Command, name string) string {
+	answer := elsewhere[strings.ReplaceAll(name, "_", "-")]
+	lacks := func(c *cobra.Command) bool {
+		return slices.ContainsFunc(mentioned.FindAllString(answer, -1),
+			func(option string) bool { return c.Flags().Lookup(option[2:]) == nil })
+	}
+	for _, c := range cmd.Root().Commands() {
+		if lacks(cmd) && !lacks(c) {
+			return "of blockbp " + c.Name() + ": " + answer
+		}
+	}
+	return answer
 }
 
 // otherVerbs says which verbs have an option that this one lacks; "": none has it.

@@ -322,8 +322,8 @@ func (p *Peek) isHugin() bool {
 // tokenHeader names a column of sentences and one of words, wordHeader words first and tags last, sentenceHeader texts
 // and tags; spanTag is the last cell of a word of a span.
 var (
-	tokenHeader = regexp.MustCompile(`(?i)^((id|index|unnamed[^,]*|doc[^,]*|),)*sent(ence)?s?[ _.#:]*(id|nr|no|num(ber)?|` +
-		`index|idx)?,(.*,)?(words?|tokens?|forms?)(,|$)`)
+	tokenHeader = regexp.MustCompile(`(?i)^((id|index|unnamed[^,]*|doc[^,]*|),)*sent(ence)?s?[ _.#:]*` +
+		`(id|nr|no|num(ber)?|index|idx)?,(.*,)?(words?|tokens?|forms?)(,|$)`)
 	wordHeader     = regexp.MustCompile(`(?i)^(words?|tokens?|forms?),(.*,)?(\w*tags?|ner|u?pos|entity)$`)
 	spanTag        = regexp.MustCompile(`[,;\t]"?[BI]-\w+"?\r?(\n|$)`)
 	sentenceHeader = regexp.MustCompile(`(?i)(^|,)(sentence|tokens|words),(.*,)?(\w*tags?|labels|u?pos)$`)
