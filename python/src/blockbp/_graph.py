@@ -233,7 +233,7 @@ def _unused(known: str, items: Any) -> None:
     for *_, attributes in items:
         for key, value in attributes.items():
             values.setdefault(str(key), set()).add(repr(value))
-    if others := sorted(key for key, found in values.items() if len(found) > 1 and key not in ("x", "label", "labels", "target", "class")):
+    if others := sorted(key for key, found in values.items() if len(found) > 1 and key not in ("x", "label", "target")):
         warn([f"{known} = [...]; not used: {', '.join(map(repr, others[:3]))}{', …' if others[3:] else ''}"])
 
 
