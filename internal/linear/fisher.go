@@ -77,7 +77,7 @@ func NewKronecker(features, states int, second []float64, l2 float64) (*Kronecke
 			return nil, errors.New("the second moments of the features could not be diagonalised")
 		}
 	}
-	largest := slices.Max(append([]float64{0}, k.values...))
+	largest := max(0, simd.Max(k.values))
 	if k.floor = max(l2, relativeFloor*largest); k.floor == 0 {
 		k.floor = 1 // a type without features or elements: any value does
 	}
