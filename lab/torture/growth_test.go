@@ -54,22 +54,29 @@ func (c count) try(t *trial) {
 	before, limit := c.measure(t, c.from)
 	for n := c.from; n < c.from<<mostDoublings && !limit; n *= 2 {
 		after, refused := c.measure(t, 2*n)
-		for i, line := range c.lines {
-			if after[i] <= mostGrowth*before[i]+startup {
-				continue
-			}
-			// Caches that are full, or another program, may be at fault once.
-			if after, _ = c.measure(t, 2*n); after[i] > mostGrowth*before[i]+startup {
-				more, _ := c.measure(t, 4*n)
-				again, _ := c.measure(t, 4*n)
-				if least := min(more[i], again[i]); least > mostGrowth*after[i]+startup {
-					t.failf("%s: %d %s take %.2f s of the processor, %d take %.2f s, and twice as many %.2f s",
-						line, n, c.name, before[i], 2*n, after[i], least)
-				}
+		for i := range c.lines {
+			if after[i] > mostGrowth*before[i]+startup {
+				c.suspect(t, i, n, before[i])
 			}
 		}
 		before, limit = after, refused || slices.Max(after) > enough
 	}
+}
+
+// suspect fails where each of three doublings of n takes the i-th command too much more. Caches that are full,
+// or another program, may be at fault for one or two: what goes with the square takes 64 times as much in the end.
+func (c count) suspect(t *trial, i, n int, seconds float64) {
+	took := []float64{seconds}
+	for range 3 {
+		n *= 2
+		one, _ := c.measure(t, n)
+		two, _ := c.measure(t, n)
+		took = append(took, min(one[i], two[i]))
+		if took[len(took)-1] <= mostGrowth*took[len(took)-2]+startup {
+			return
+		}
+	}
+	t.failf("%s with %d %s, and each time twice as many: %.2f s of the processor", c.lines[i], n/8, c.name, took)
 }
 
 // measure returns the seconds of the processor that the commands take, and whether one has an
