@@ -79,9 +79,9 @@ const (
 	// the damping above rounding, and a growth of mostGrowth, after 20 steps in a row that were not
 	// accepted, shows that there is nothing to gain.
 	leastRatio, leastDamping, mostGrowth = 1e-3, 1e-14, 1 << 20
-	// mostUndecided is how many passes are made at the same weights, at most, while F bounds the objective and does
-	// not tell whether that fell, and goodPart the share of what is lacking that each has to gain.
-	mostUndecided, goodPart = 4, 0.1
+	// While F bounds the objective and does not tell whether that fell, passes go on at the same weights as long as each
+	// gains goodPart of what is lacking. To go back after some would lose what their sweeps have found (results/README.md).
+	goodPart = 0.1
 	// mostUnsettled is the share of the fall to be judged by which an F that is no bound may
 	// still change in a pass, and mostPassesHere how many passes at the same weights wait for that.
 	mostUnsettled, mostPassesHere = 0.1, 100
@@ -150,7 +150,7 @@ func (d *descent) acceptOrShrink(theta, gradient []float64, value, gap float64) 
 		// Sweeps have not told yet whether L falls by enough: with all labels known it lies between F − gap and F.
 		// They go on as long as they gain a good part of what is lacking.
 		lacks -= rounding
-		undecided = lacks <= gap && d.passesHere <= mostUndecided && !(fell < goodPart*lacks)
+		undecided = lacks <= gap && !(fell < goodPart*lacks)
 	}
 	switch {
 	case accepted:
