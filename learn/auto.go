@@ -61,7 +61,7 @@ func (a *auto) passesHere() int {
 
 func (a *auto) Guarded() bool { return true }
 
-// automatic returns the rule: others may embed it.
+// automatic returns the rule, also of one in a struct that embeds it, as in tests.
 func (a *auto) automatic() *auto { return a }
 
 func (a *auto) String() string { return "auto" }

@@ -30,8 +30,8 @@ type checkProgress struct {
 	AtHand bool
 	// Decided: the last pass has decided what was asked.
 	Decided bool
-	// Certain: whatever messages still change does not change what the check has found. That may be that a claim is
-	// refuted: then learning goes on.
+	// Certain: what messages are expected to change still, with a factor of safety, does not change what the check has
+	// found; or a proof holds whatever they do. What was found may be that a claim is refuted: then learning goes on.
 	Certain bool
 	// Watched: claims.watched is the gradient of the pass before, at the same weights.
 	Watched bool
@@ -63,7 +63,7 @@ const (
 	// where messages have no dual value, and can have other things in store.
 	stillResidual = 1e-6
 	// closedGap is the gap between upper bound and consistent beliefs, relatively to 1 + |L|, with which convergence is
-	// claimed where messages ascend no dual, and with which the last check of a run ends.
+	// claimed where sweeps need not lower the dual value, and with which the first and the last check of a run end.
 	closedGap = 1e-6
 )
 

@@ -115,9 +115,9 @@ func (k *claims) decide() {
 	case c.Uniform, c.Change == 0 && pass.Residual == 0:
 		c.Decided, c.Certain = true, true
 	case c.Purpose == checkConvergence:
-		// Messages that ascend no dual may leave F far above L where the gradient has settled, and so may those of
-		// networks with hidden labels. Where consistent beliefs take a forbidden state, and bound nothing, residuals
-		// tell: learning goes on to a smaller gradient first, as long as the next check asks for one.
+		// Sweeps that need not lower a dual value may leave F far above L where the gradient has settled, and so may
+		// those of networks with hidden labels. Where consistent beliefs take a forbidden state, and bound nothing,
+		// residuals tell: learning goes on to a smaller gradient first, as long as the next check asks for one.
 		closed := (holds.certified || holds.monotone) && pass.Gap <= closedGap*(1+math.Abs(k.progress.Objective))
 		_, smallest := k.shareOfCheck()
 		bounds := holds.monotone && holds.certified && (!math.IsInf(pass.Gap, 1) || !smallest)
@@ -147,7 +147,7 @@ func (k *claims) maxCheckPasses() int {
 }
 
 // whyNotConverged says what keeps the run, whose weights were checked, from being converged, with what would help.
-// Where this is empty claimOrGoOn claims convergence; endRun, after a limit, claims nothing and only repeats it.
+// Where this is empty claimOrGoOn claims convergence. endRun adds it to the reason of a run that a limit has ended.
 func (k *claims) whyNotConverged() string {
 	c, p, pass := &k.progress.Check, &k.progress, &k.progress.Pass
 	scale := 1 + math.Abs(p.Objective)

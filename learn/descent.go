@@ -36,7 +36,7 @@ type descent struct {
 type descentState struct {
 	descentProgress
 	origin         []float64   // weights at the start of the line
-	originGradient []float64   // gradient there
+	originGradient []float64   // gradient there, of damped steps less what messages answer to it
 	direction      []float64   // the line is origin − α·direction
 	lowest         []float64   // accepted weights of the smallest F
 	messageLine    [][]float64 // the line of the messages
@@ -79,8 +79,8 @@ const (
 	// the damping above rounding, and a growth of mostGrowth, after 20 steps in a row that were not
 	// accepted, shows that there is nothing to gain.
 	leastRatio, leastDamping, mostGrowth = 1e-3, 1e-14, 1 << 20
-	// mostUndecided is how many passes are made at the same weights, at most, while F bounds the objective and does
-	// not tell whether that fell, and goodPart the share of what is lacking that each has to gain.
+	// mostUndecided is how many passes at the same weights may leave open, at most, whether the objective fell that F
+	// bounds, and goodPart the share of what is lacking that each has to gain.
 	mostUndecided, goodPart = 4, 0.1
 	// mostUnsettled is the share of the fall to be judged by which an F that is no bound may
 	// still change in a pass, and mostPassesHere how many passes at the same weights wait for that.
@@ -192,7 +192,8 @@ func (d *descent) trusts(gradient []float64, value, lacks, fell, rounding float6
 	return accepted, d.alpha == 0
 }
 
-// acceptOrDamp accepts a damped step by what it gained of what it promised, and adjusts the damping (Nielsen 1999).
+// acceptOrDamp accepts a damped step by what it gained of what it promised, and adjusts the damping: by Nielsen's rule
+// (1999), but down to a tenth at once and not to a third.
 func (d *descent) acceptOrDamp(theta, gradient []float64, value, rounding float64) (accepted, moved bool) {
 	gain := d.value - value
 	ratio := gain / (-d.slope / 2)

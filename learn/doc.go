@@ -50,8 +50,8 @@
 //
 // # Words
 //
-//	unit           one inference. An instance has one with its labels free and, where some are hidden, another with the
-//	               known ones clamped, which counts with a minus in (8). buildUnits makes them (unit.go).
+//	unit           one inference. An instance has one with its labels free and, for each sample that hides some, another
+//	               with the known ones clamped, which counts with a minus in (8). buildUnits makes them (unit.go).
 //	block          F_i of the paper, with the same number in all units, which are visited together. cutInstance cuts.
 //	cut edge       joins two blocks, and keeps its belief of the last visit of either (unit.cutBeliefs).
 //	job            the visit of a block in some of the units, by one thread. divideUnits says in which (unitset.go).

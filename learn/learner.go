@@ -87,7 +87,7 @@ func (l *learner) allocate() (err error) {
 	return l.begin()
 }
 
-// begin makes everything what it is before the first iteration, which is a check of the weights of the start.
+// begin makes everything what it is before the first iteration: a check of the weights of the start comes first.
 func (l *learner) begin() error {
 	l.addLabels()
 	l.startCheck(checkInitial)
@@ -102,7 +102,7 @@ func (l *learner) begin() error {
 	}); err != nil {
 		return err
 	}
-	if l.auto != nil && l.auto.fisher != nil { // a rule that embeds it may have a Start of its own
+	if l.auto != nil && l.auto.fisher != nil { // a test's rule that embeds it may have a Start of its own
 		l.claims.squares = l.auto.fisher.Squares
 	}
 	l.spilled.readApart(true)

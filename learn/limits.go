@@ -87,7 +87,7 @@ const (
 	longestPause  = 10 * time.Minute
 )
 
-// assumedSaving is how many bytes a second a checkpoint takes, before one was made.
+// assumedSaving is how many bytes of a state are taken to be saved in a second, whatever those before have taken.
 const assumedSaving = 5e8
 
 // checkpointPause returns how long to wait after a checkpoint that took so long.

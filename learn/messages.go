@@ -18,7 +18,7 @@ import (
 // overRelaxed is the damping of sweeps (results/README.md). Visits of Algorithm 2 can circle for ever with it.
 const passMomentum, overRelaxed = 0.7, -0.3
 
-// Where inference ascends no dual, messages may circle for ever, and a visit of a sweep or two is too short to notice.
+// Where sweeps need not lower a dual value messages may circle for ever, and a visit of few sweeps does not notice.
 // While the weights move they move messages too, but not by a large residual, in pass after pass. While the weights
 // stay, messages alone are the cause of a residual that does not fall. They are damped from then on.
 
@@ -108,8 +108,8 @@ func (m *messages) leftAccepted(passesHere int) bool {
 	return !p.Check.Active && (p.Pass.Next > 0 || passesHere > 0)
 }
 
-// save copies messages and beliefs for restore, which goes back to them. Where linear response moves
-// messages along a line both do nothing.
+// save copies messages and beliefs for restore, which goes back to them. Both do nothing where linear response moves
+// messages along a line, and on forests, where every visit finds them anew.
 func (m *messages) save() {
 	if !m.copies() {
 		return

@@ -9,8 +9,8 @@ import (
 )
 
 // Dense is the Hessian of all weights together, as it is measured where the beliefs are: a preconditioner, renewed as
-// the number of passes grows, which costs a share of them at most. For large data it is of stars (Sample). For small
-// problems it is the Hessian itself (Response), renewed at each step of descent, which makes that Newton's method.
+// the number of accepted steps grows, at a share of the cost of as many passes. For large data it is of stars (Sample).
+// For small problems it is the Hessian itself (Response), renewed at each step of descent: that is Newton's method.
 type Dense struct {
 	DenseState
 	DenseProblem
