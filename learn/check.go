@@ -8,7 +8,7 @@ import (
 )
 
 // A check infers the whole network with the weights held still: whole passes of a few sweeps, each of which renews
-// gradient, upper and lower bound (bound.go), until what is left of the gradient's way decides what was asked. It runs
+// gradient, upper and lower bound (bound.go), until what messages can still change of these alters no answer. It runs
 // block by block like learning itself, so that it can be interrupted and resumed.
 
 type checkPurpose string
@@ -48,19 +48,19 @@ type checkProgress struct {
 const (
 	// fewPasses, doubled after each claim that failed, and maxCheckPasses end the check of a claim whose messages do not
 	// settle: learning settles them, too, and lowers the gradient. fewPasses or finalShare of the passes of the run, if
-	// that is more, end the check of a run that a limit ended: somebody asked for an end. As few may bring no smaller
-	// residual before messages are damped, where convergence is not certain anyway.
+	// that is more, end the check of a run that a limit ended: somebody asked for an end. Messages are damped (damp) after
+	// fewPasses without a smaller residual, and twice as many are enough at the start, where F is a bound (decide).
 	maxCheckPasses = 300
 	fewPasses      = 10
 	finalShare     = 0.1
-	// unknownShare of the gradient's norm is what may be left unknown of it at the start and the
-	// end of a run. A claim holds with certainty times as much as seems to be left.
-	unknownShare, certainty = 0.05, 2
+	// unknownShare of the gradient's norm is what may be left unknown of it at the start and the end of a run. A claim has
+	// to hold with safetyFactor times as much as seems to be left.
+	unknownShare, safetyFactor = 0.05, 2
 	// slowestSettling and fastestSettling bound the factor per pass by which changes of the
 	// gradient shrink, as it is used: two changes in a row say little of those to come.
 	slowestSettling, fastestSettling = 0.995, 0.3
-	// stillResidual is the largest change of a message with which convergence is claimed
-	// where messages have no dual value, and can have other things in store.
+	// stillResidual is the largest change of a message with which convergence is claimed where no dual value tells how
+	// far messages are from where they settle.
 	stillResidual = 1e-6
 	// closedGap is the gap between upper bound and consistent beliefs, relatively to 1 + |L|, with which convergence is
 	// claimed where sweeps need not lower the dual value, and with which the first and the last check of a run end.
@@ -74,7 +74,7 @@ func (l *learner) startCheck(purpose checkPurpose) {
 		l.messages.reset()
 		l.progress.MessageDamping = 0
 	}
-	// What a claim has watched is of the same weights as the final check of a run that a limit ends meanwhile.
+	// Where a limit ends the run in the check of a claim, the final check is at the same weights, and goes on watching.
 	last, unknown := &l.progress.Check, math.NaN()
 	watched := l.holds.convexNumbers && last.Active && last.Purpose == checkConvergence && last.Watched
 	l.progress.Check = checkProgress{
@@ -85,7 +85,7 @@ func (l *learner) startCheck(purpose checkPurpose) {
 	l.progress.Circling = circling{}
 }
 
-// endCheckPass decides, after a whole pass, whether the check is over and the run goes on.
+// endCheckPass counts a whole pass of a check, which ends where it has decided, or lasts too long.
 func (l *learner) endCheckPass() (done bool, err error) {
 	c := &l.progress.Check
 	c.Passes++

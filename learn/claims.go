@@ -82,9 +82,9 @@ func (k *claims) raiseLowerBound() {
 // watch remembers the gradient, so that decide sees how much the next pass changes it.
 func (k *claims) watch() { copy(k.watched, k.sums.gradient) }
 
-// decide finds whether a pass has decided the check: first what messages may go on to change in the gradient, left by
-// what is usual and c.Left with certainty, and then, by the purpose of the check, whether that matters. Changes that
-// shrink by a factor r per pass leave r/(1−r) of the last one to come.
+// decide finds whether a pass has decided the check. First it extrapolates by how much messages will go on to change
+// the gradient: left as changes have shrunk so far, c.Left to be safe. Changes that shrink by a factor r per pass leave
+// r/(1−r) of the last one to come. Then it says, by the purpose of the check, whether that matters.
 func (k *claims) decide() {
 	c, pass, holds := &k.progress.Check, &k.progress.Pass, &k.holds
 	residualRatio := pass.Residual / c.LastResidual
@@ -110,7 +110,7 @@ func (k *claims) decide() {
 		slow := min(residualRatio, slowestSettling)
 		most = c.Change * slow / (1 - slow)
 	}
-	c.Left = certainty * most
+	c.Left = safetyFactor * most
 	switch {
 	case c.Uniform, c.Change == 0 && pass.Residual == 0:
 		c.Decided, c.Certain = true, true

@@ -14,8 +14,8 @@ import (
 // go back, or F rises at the same weights, it begins anew. Where some c_s is negative there is none: messages circle
 // in directions that F hardly feels. Small problems move messages together with weights (response) instead.
 
-// passMomentum bounds β while messages lag. Later they go round loops on which no belief depends, ever slower.
-// overRelaxed is the damping of sweeps (results/README.md). Visits of Algorithm 2 can circle for ever with it.
+// passMomentum bounds β while messages lag. Later what is left goes round loops, changes no belief, and dies like 1/t,
+// or 1/t² as β grows. overRelaxed is the damping there: visits of Algorithm 2 may circle with it (results/README.md).
 const passMomentum, overRelaxed = 0.7, -0.3
 
 // Where sweeps need not lower a dual value messages may circle for ever, and a visit of few sweeps does not notice.
@@ -51,8 +51,8 @@ func (m *messages) copies() bool { return !m.holds.forests && !m.isSmall() }
 // gathers reports whether whole passes gather momentum.
 func (m *messages) gathers() bool { return m.copies() && m.holds.monotone }
 
-// beginRound gives a round of whole passes momentum: messages and beliefs move on in the direction in which they have
-// come since the round before began. passesHere is how many passes were made at these weights.
+// beginRound gives momentum to a round over all blocks, a whole pass or the sweeps ahead of it: messages and beliefs go
+// on in the direction in which they have come since the round before began. passesHere passes were at these weights.
 func (m *messages) beginRound(passesHere int) {
 	p := &m.progress
 	if !m.gathers() {

@@ -16,7 +16,7 @@ type passState struct {
 	Infeasible        bool    // consistent beliefs of this pass take a forbidden state
 	Gap               float64 // of F and the value of consistent beliefs; NaN: neither is a bound; +Inf: Infeasible
 	StartUpper        float64 // F when this pass began
-	Momentum          int     // rounds since messages went back, or F rose at the same weights
+	Momentum          int     // rounds in which it has grown: since messages went back, or F rose at the same weights
 	SweepsFirst       bool    // a round of sweeps alone goes before the visits of this pass
 }
 
