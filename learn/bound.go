@@ -35,7 +35,7 @@ func findGuarantees(units []*unit, blocks int) (g guarantees) {
 	g.convex = g.convexNumbers && !g.hidden
 	g.certified = facts(func(f *counting.Facts) bool { return f.Certified }) && !g.hidden
 	g.bounded = g.certified || g.monotone && !slices.ContainsFunc(units, func(u *unit) bool {
-		return u.labels == nil && !u.byConsistent()
+		return u.reference == nil && !u.byConsistent()
 	})
 	g.forests = blocks == 1 && facts(func(f *counting.Facts) bool { return f.Bound == counting.Exact }) &&
 		!slices.ContainsFunc(units, func(u *unit) bool { return !partition.InOrder(u.in.Graph) })

@@ -162,20 +162,20 @@ func (l *learner) endCheck() (done bool, err error) {
 	p.LastCheck = p.Iterations
 	switch c.Purpose {
 	case checkInitial:
-		return false, l.beginAt()
+		return false, l.endInitialCheck()
 	case checkConvergence:
 		return l.claimOrGoOn()
 	}
 	return l.endRun()
 }
 
-// beginAt takes the exact values at the initial weights.
-func (l *learner) beginAt() error {
+// endInitialCheck takes the exact values at the initial weights.
+func (l *learner) endInitialCheck() error {
 	l.progress.FirstResidual = l.progress.Pass.Residual
-	if err := l.trainingRun.beginAt(); err != nil {
+	if err := l.noteStart(); err != nil {
 		return err
 	}
-	l.refreshed()
+	l.renewOrigin()
 	return l.record(l.checkEvent())
 }
 
@@ -190,7 +190,7 @@ func (l *learner) claimOrGoOn() (done bool, err error) {
 		return true, l.checkpoint()
 	}
 	p.FailedChecks++
-	l.refreshed()
+	l.renewOrigin()
 	switch {
 	case l.auto.descends():
 		p.Accepted = p.Pass
@@ -214,7 +214,7 @@ func (l *learner) endRun() (done bool, err error) {
 		return false, nil
 	}
 	if p.Status == StationaryPoint { // by what steps promise
-		if p.FellBack || l.claims.unknownOfClamped() > closedGap*(1+math.Abs(p.Objective)) {
+		if p.FellBack || l.claims.unknownOfClamped() > p.ofObjective(closedGap) {
 			p.Status = ObjectiveFlat
 		}
 		return true, l.record(l.checkEvent())
@@ -232,10 +232,10 @@ func (l *learner) endRun() (done bool, err error) {
 	return true, l.record(l.checkEvent())
 }
 
-// refreshed tells descent of what a check has found at the same weights: the change must not pass for curvature.
-func (l *learner) refreshed() {
+// renewOrigin tells descent of what a check has found at the same weights: the change must not pass for curvature.
+func (l *learner) renewOrigin() {
 	if l.auto != nil && l.auto.descent.began {
-		l.auto.descent.refreshed(l.sums.gradient, l.progress.Upper)
+		l.auto.descent.renewOrigin(l.sums.gradient, l.progress.Upper)
 	}
 }
 
@@ -269,7 +269,7 @@ func (l *learner) weightsToEndWith(status Status) ([]float64, point) {
 // knowsAccepted reports that the pass which accepted the origin of descent's line has found all that a final check of
 // it would: so a limit of time ends a run at once. Small problems have the time to check.
 func (l *learner) knowsAccepted() bool {
-	if !l.holds.convexNumbers || !l.auto.descends() || !l.messages.copies() || !l.auto.descent.onLine() {
+	if !l.holds.convexNumbers || !l.auto.descends() || !l.messages.keepsCopies() || !l.auto.descent.onLine() {
 		return false // of other numbers a final check infers from scratch
 	}
 	d := l.auto.descent

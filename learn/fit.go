@@ -120,7 +120,7 @@ func (l *learner) iterate() error {
 	p.Point = unjudged
 	// Automatic steps begin descent in here, at the end of a pass: descends reports true from then on.
 	size := l.settings.Step.Step(l.model.Weights, l.sums.gradient)
-	pass.see(report.firstResidual)
+	pass.noteResidual(report.firstResidual)
 	if (p.Iterations+1)%l.schedule.perPass() == 0 {
 		pass.end()
 		l.messages.damp(size == 0)

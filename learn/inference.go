@@ -62,7 +62,7 @@ func planInference(p *Problem, s *Settings) (inf *inference, err error) {
 	inf.holds = findGuarantees(inf.units, inf.blocks)
 	for _, u := range inf.units {
 		c := u.net.Counting
-		u.splits = inf.holds.certified && !c.Facts.Dual && c.Split != nil && u.labels != nil
+		u.splits = inf.holds.certified && !c.Facts.Dual && c.Split != nil && u.reference != nil
 	}
 	return inf, nil
 }
@@ -339,7 +339,7 @@ func (inf *inference) sumContributions() {
 func (inf *inference) upperBound() (float64, error) {
 	theta := inf.model.Weights
 	value := inf.problem.L2/2*simd.Dot(theta, theta) + inf.sums.bound()
-	if &inf.sums.reference[0] != &inf.sums.data[0] {
+	if !inf.referenceIsData() {
 		for i, x := range theta {
 			value += x * (inf.sums.reference[i] - inf.sums.data[i])
 		}
@@ -371,7 +371,7 @@ func (inf *inference) addLabels() {
 		inf.sums.data = a.Observed()
 	}
 	inf.sums.magnitude = a.Magnitude(inf.sums.data)
-	if inf.sums.reference = inf.sums.data; inf.ownReference() {
+	if inf.sums.reference = inf.sums.data; inf.referenceIsData() {
 		return
 	}
 	of := make([][]*unit, len(p.Data))
@@ -380,17 +380,17 @@ func (inf *inference) addLabels() {
 	}
 	inf.sums.reference = a.Sum(func(add *ground.Adjoint, sum []float64, i int, r ground.Range) {
 		for _, u := range of[i] {
-			if u.labels != nil {
-				add.AddChange(sum, inf.model, u.in, r, u.net.Observed, u.labels, u.weight)
+			if u.reference != nil {
+				add.AddChange(sum, inf.model, u.in, r, u.net.Observed, u.reference, u.weight)
 			}
 		}
 	})
 }
 
-// ownReference reports that the labellings are all there is of labels.
-func (inf *inference) ownReference() bool {
+// referenceIsData reports that the labellings of the upper bound are all the labels there are.
+func (inf *inference) referenceIsData() bool {
 	return inf.problem.Statistics == nil && !slices.ContainsFunc(inf.units, func(u *unit) bool {
-		return u.weight < 0 || u.labels == nil || len(u.in.Samples()) > 1
+		return u.weight < 0 || u.reference == nil || len(u.in.Samples()) > 1
 	})
 }
 

@@ -32,11 +32,9 @@ func newLearner(p *Problem, s *Settings) (*learner, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := l.memory()
-	if err := m.Within(s.Memory); err != nil {
+	if err := l.memory().makeWay(s.Memory); err != nil {
 		return nil, err
 	}
-	m.makeWay()
 	return l, l.allocate()
 }
 
@@ -66,7 +64,7 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 // and workers are given the copy of the model that trainingRun.allocate makes.
 func (l *learner) allocate() (err error) {
 	team := l.settings.team
-	if l.messages.isSmall() { // each process solves the linear systems of small problems by itself
+	if l.messages.usesResponse() { // each process solves the linear systems of small problems by itself
 		team = distributed.NewTeam(nil)
 	}
 	l.ranks = newRanks(l.inference, team)
@@ -93,7 +91,7 @@ func (l *learner) begin() error {
 	l.startCheck(checkInitial)
 	p := &l.progress
 	p.Check.Uniform = l.startsUniform()
-	if l.messages.isSmall() {
+	if l.messages.usesResponse() {
 		l.messages.response.Allocate(l.model, func(i int) *bp.State { return l.units[i].state })
 	}
 	if err := l.settings.Step.Start(StepProblem{

@@ -37,29 +37,29 @@ const mostWhileMoving = 0.5
 // them.
 type messages struct {
 	*inference
-	response *linear.Response // nil: the problem is not small
+	response *linear.Response // nil: the problem is too large for it
 	goesBack bool             // automatic steps go back to messages
 }
 
-// isSmall reports a problem whose messages and weights answer to each other by the solution of a linear system (linear
-// response), which larger ones have no time for.
-func (m *messages) isSmall() bool { return m.response != nil }
+// usesResponse reports a problem so small that there is time to solve the linear system by which messages and weights
+// answer to each other (linear response).
+func (m *messages) usesResponse() bool { return m.response != nil }
 
-// copies reports whether whole passes remember messages: they do where these are not solved for.
-func (m *messages) copies() bool { return !m.holds.forests && !m.isSmall() }
+// keepsCopies reports whether whole passes remember messages: they do where these are not solved for.
+func (m *messages) keepsCopies() bool { return !m.holds.forests && !m.usesResponse() }
 
-// gathers reports whether whole passes gather momentum.
-func (m *messages) gathers() bool { return m.copies() && m.holds.monotone }
+// hasMomentum reports whether whole passes have momentum.
+func (m *messages) hasMomentum() bool { return m.keepsCopies() && m.holds.monotone }
 
 // beginRound gives momentum to a round over all blocks, a whole pass or the sweeps ahead of it: messages and beliefs go
 // on in the direction in which they have come since the round before began. passesHere passes were at these weights.
 func (m *messages) beginRound(passesHere int) {
 	p := &m.progress
-	if !m.gathers() {
+	if !m.hasMomentum() {
 		return
 	}
 	still := passesHere > 1 || p.Check.Active && p.Check.Passes > 1
-	if still && p.Upper > p.Pass.StartUpper+meritRounding*(1+math.Abs(p.Pass.StartUpper)) {
+	if still && p.Upper > p.Pass.StartUpper+valueRounding*(1+math.Abs(p.Pass.StartUpper)) {
 		p.Pass.Momentum = 0
 	}
 	p.Pass.StartUpper = p.Upper
@@ -88,11 +88,11 @@ func (c messageCopy) halves(u *unit) (messages, beliefs []float64) {
 
 // makeRoom takes the memory of the copies: of the beginning of the pass before, and of save.
 func (m *messages) makeRoom() {
-	if !m.copies() || m.units[0].passStart != nil || m.units[0].acceptedState != nil {
+	if !m.keepsCopies() || m.units[0].passStart != nil || m.units[0].acceptedState != nil {
 		return
 	}
 	for _, u := range m.units {
-		if m.gathers() {
+		if m.hasMomentum() {
 			u.passStart = u.newCopy(m.spilled.space)
 		}
 		if m.goesBack {
@@ -111,7 +111,7 @@ func (m *messages) leftAccepted(passesHere int) bool {
 // save copies messages and beliefs for restore, which goes back to them. Both do nothing where linear response moves
 // messages along a line, and on forests, where every visit finds them anew.
 func (m *messages) save() {
-	if !m.copies() {
+	if !m.keepsCopies() {
 		return
 	}
 	m.makeRoom()
@@ -122,7 +122,7 @@ func (m *messages) save() {
 
 // restore goes back to the messages and beliefs of the accepted weights.
 func (m *messages) restore() {
-	if !m.copies() {
+	if !m.keepsCopies() {
 		return
 	}
 	m.progress.Pass.Momentum = 0
@@ -141,7 +141,7 @@ func (m *messages) reset() {
 
 // copiesKept is how many copies makeRoom makes.
 func (m *messages) copiesKept() int {
-	return oneIf(m.goesBack && m.copies()) + oneIf(m.gathers())
+	return oneIf(m.goesBack && m.keepsCopies()) + oneIf(m.hasMomentum())
 }
 
 // damp damps messages that circle, after a pass in which weights stayed or moved.
@@ -165,7 +165,7 @@ func (m *messages) damp(weightsStay bool) {
 
 // settle brings messages to where they settle, where they are solved for.
 func (m *messages) settle() {
-	if m.isSmall() {
+	if m.usesResponse() {
 		m.response.Tangents(nil, 0)
 	}
 }
@@ -173,7 +173,7 @@ func (m *messages) settle() {
 func (m *messages) innerLimits() bp.Limits {
 	limits := bp.Limits{
 		Tolerance: m.settings.InnerTolerance, MaxSweeps: m.settings.InnerSweeps, Damping: m.progress.MessageDamping,
-		NoProx: m.isSmall(), Outward: true,
+		NoProx: m.usesResponse(), Outward: true,
 	}
 	if m.settings.Method == InnerDual {
 		limits.MaxSweeps = 1
@@ -188,10 +188,10 @@ func (m *messages) wholeLimits() bp.Limits {
 		return bp.Limits{MaxSweeps: exactSweeps, Turns: true}
 	}
 	damping := m.progress.MessageDamping
-	if m.gathers() {
+	if m.hasMomentum() {
 		damping = overRelaxed
 	}
-	return bp.Limits{MaxSweeps: wholeSweeps, Damping: damping, NoProx: m.isSmall()}
+	return bp.Limits{MaxSweeps: wholeSweeps, Damping: damping, NoProx: m.usesResponse()}
 }
 
 // remainder returns the share of an edge's mass that consistent beliefs may leave to spread: in a whole pass of a large
@@ -204,10 +204,10 @@ func (m *messages) remainder() float64 {
 		return 0
 	case p.Check.Active && !(p.Pass.Residual <= lagging):
 		return mostRemainder
-	case p.Check.Active, !m.copies(), !m.holds.monotone && !m.holds.certified:
+	case p.Check.Active, !m.keepsCopies(), !m.holds.monotone && !m.holds.certified:
 		return 0
 	}
-	share := min(p.GradientNorm/m.sums.magnitude, m.settings.Gap*(1+math.Abs(p.Objective))/m.links)
+	share := min(p.GradientNorm/m.sums.magnitude, p.ofObjective(m.settings.Gap)/m.links)
 	if !(share <= mostRemainder/remainderShare) {
 		return mostRemainder
 	}

@@ -20,8 +20,8 @@ type passState struct {
 	SweepsFirst       bool    // a round of sweeps alone goes before the visits of this pass
 }
 
-// see takes note of the largest change of a message in the first sweeps of a visit.
-func (w *passState) see(change float64) {
+// noteResidual takes note of the largest change of a message in the first sweeps of a visit.
+func (w *passState) noteResidual(change float64) {
 	if !(change <= w.Current) {
 		w.Current, w.WorstAt = change, w.Next
 	}
@@ -78,7 +78,7 @@ func (l *learner) visitInWholePass() (done bool, err error) {
 	if check.Active {
 		p.CheckSweeps += p.Sweeps - before
 	}
-	at.see(report.firstResidual)
+	at.noteResidual(report.firstResidual)
 	if at.Next++; at.Next < len(l.schedule.wholePass) {
 		if !check.Active {
 			return false, l.lookAtLimits()
@@ -100,7 +100,7 @@ func (l *learner) visitInWholePass() (done bool, err error) {
 // not follow, and while they lag. F and its gradient, which take longer than the sweeps, would tell too little without.
 func (l *learner) sweepFirst() error {
 	p, at := &l.progress, &l.progress.Pass
-	at.SweepsFirst = !p.Check.Active && l.messages.gathers() && !(at.Residual <= lagging) &&
+	at.SweepsFirst = !p.Check.Active && l.messages.hasMomentum() && !(at.Residual <= lagging) &&
 		(at.SweepsFirst || l.auto.descent.lags || l.auto.passesHere() > 0)
 	if !at.SweepsFirst {
 		return nil

@@ -20,8 +20,8 @@ type ranks struct {
 	all      []int // blocks
 	bounds   []int // of parts
 
-	mine  []int32 // jobs of a visit
-	heads []float64
+	mine    []int32   // jobs of a visit
+	tallies []float64 // of all processes
 }
 
 func newRanks(inf *inference, team *distributed.Team) *ranks {
@@ -133,9 +133,9 @@ func (r *ranks) tally(v *visit, jobs []int32, results []jobResult) tally {
 		float64(t.sweeps), float64(t.work), t.residual, t.firstResidual, float64(oneIf(t.converged)),
 		float64(oneIf(t.infeasible)), float64(t.failed), float64(oneIf(t.ended)),
 	}
-	r.heads = r.GatherEach(r.heads, own[:])
+	r.tallies = r.GatherEach(r.tallies, own[:])
 	t = nothingYet
-	for x := range slices.Chunk(r.heads, len(own)) {
+	for x := range slices.Chunk(r.tallies, len(own)) {
 		t.merge(&tally{int(x[0]), int(x[1]), x[2], x[3], x[4] > 0, x[5] > 0, int(x[6]), x[7] > 0})
 	}
 	return t

@@ -84,8 +84,8 @@ func planTrainingRun(p *Problem, s *Settings) *trainingRun {
 
 func (c *trainingRun) allocate() { c.model = c.model.Clone() }
 
-// beginAt takes the values of the moment for those at the initial weights.
-func (c *trainingRun) beginAt() error {
+// noteStart takes the values of the moment for those at the initial weights.
+func (c *trainingRun) noteStart() error {
 	p := &c.progress
 	p.FirstNorm, p.FirstObjective = p.GradientNorm, p.Objective
 	if math.IsNaN(p.Objective) || math.IsInf(p.Objective, 0) {
@@ -221,37 +221,40 @@ func (c *trainingRun) result(status Status) *Result {
 	}
 }
 
-// enough is how much of the objective may be left where that alone ends a run; 0: that ends none.
-func (s *Settings) enough(p *progress) float64 {
+// ofObjective is a share of 1 + |L|, relatively to which gaps are measured.
+func (p *progress) ofObjective(share float64) float64 { return share * (1 + math.Abs(p.Objective)) }
+
+// allowedGap is how much of the objective may be left where that alone ends a run; 0: that ends none.
+func (s *Settings) allowedGap(p *progress) float64 {
 	if s.gapAlone {
-		return s.Gap * (1 + math.Abs(p.Objective))
+		return p.ofObjective(s.Gap)
 	}
 	return s.Proof * (p.FirstObjective - p.Objective)
 }
 
-// enoughPromised is the same for a step's promise.
-func (s *Settings) enoughPromised(p *progress) float64 {
+// allowedPromise is what a step may promise at most to count among those that end a run (notePromise).
+func (s *Settings) allowedPromise(p *progress) float64 {
 	if s.gapAlone {
-		return promisedPart * s.enough(p)
+		return promisedPart * s.allowedGap(p)
 	}
-	return s.enough(p)
+	return s.allowedGap(p)
 }
 
-func (s *Settings) enoughText(p *progress) string {
+func (s *Settings) allowedText(p *progress) string {
 	if s.gapAlone {
-		return fmt.Sprintf("%.3g", s.enough(p))
+		return fmt.Sprintf("%.3g", s.allowedGap(p))
 	}
-	return fmt.Sprintf("%.3g, %v of what was gained", s.enough(p), s.Proof)
+	return fmt.Sprintf("%.3g, %v of what was gained", s.allowedGap(p), s.Proof)
 }
 
-// proves reports that a suboptimality is enough.
+// proves reports that a suboptimality is small enough to end the run, whatever gradient and messages lack.
 func (c *trainingRun) proves(suboptimality float64) bool {
-	enough := c.settings.enough(&c.progress)
-	return enough > 0 && suboptimality <= enough
+	allowed := c.settings.allowedGap(&c.progress)
+	return allowed > 0 && suboptimality <= allowed
 }
 
-func (c *trainingRun) proof(suboptimality float64) string {
-	return fmt.Sprintf("suboptimality %.3g ≤ %s", suboptimality, c.settings.enoughText(&c.progress))
+func (c *trainingRun) proofText(suboptimality float64) string {
+	return fmt.Sprintf("suboptimality %.3g ≤ %s", suboptimality, c.settings.allowedText(&c.progress))
 }
 
 // sizes counts what the run works on.
@@ -302,13 +305,13 @@ func (c *trainingRun) sameRun(in *runstate.Saved, of []trait) error {
 	return nil
 }
 
-// countPromise is notePromise for one step.
+// countPromise counts a step among those in a row that promise little, or begins to count anew.
 func (c *trainingRun) countPromise(promise float64) {
 	p := &c.progress
-	enough, most := c.settings.enoughPromised(p), max(p.Promised, promise)
+	allowed, most := c.settings.allowedPromise(p), max(p.Promised, promise)
 	switch {
-	case enough == 0:
-	case most >= 0 && most <= enough:
+	case allowed == 0:
+	case most >= 0 && most <= allowed:
 		p.SmallPromises, p.Promised = p.SmallPromises+1, most
 	default:
 		p.SmallPromises, p.Promised = 0, 0

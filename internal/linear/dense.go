@@ -132,9 +132,9 @@ func (d *Dense) Measure(gradient []float64, damping float64) (err error) {
 	return err
 }
 
-// EndPass renews the factor if it is time, with a damping of stars, and reports whether it did. A Hessian that
-// cannot be measured or factorised leaves the last one in place.
-func (d *Dense) EndPass(damping float64) bool {
+// Renew is told of an accepted step: if it is time, it renews the factor, with a damping of stars, and reports that it
+// did. A Hessian that cannot be measured or factorised leaves the last one in place.
+func (d *Dense) Renew(damping float64) bool {
 	d.Passes++
 	if !d.Measures() || float64(d.Passes) < d.Due || !d.affords(d.renewal) {
 		return false
