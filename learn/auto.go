@@ -128,7 +128,7 @@ func (a *auto) Step(theta, gradient []float64) float64 {
 		copy(a.startWeights, theta)
 		a.startValue = a.run.progress.FirstObjective
 		if !a.run.holds.bounded { // nothing would tell that visits have led astray
-			a.beginDescent(theta, a.startWeights, a.startValue, false)
+			a.descent.begin(theta, a.startWeights, a.startValue, false)
 			return 0
 		}
 		e.begin(theta)
@@ -139,7 +139,7 @@ func (a *auto) Step(theta, gradient []float64) float64 {
 		theta[j] = e.mean[j] - d
 	}
 	if e.visits%a.run.schedule.perPass() == 0 && !e.leads() {
-		a.beginDescent(theta, a.startWeights, a.startValue, true)
+		a.descent.begin(theta, a.startWeights, a.startValue, true)
 	}
 	return 1
 }
@@ -179,12 +179,6 @@ func (a *auto) takeMeanBeliefs() {
 		}
 		at += len(mean)
 	}
-}
-
-// beginDescent starts descent on the line from start, where F is value, to theta, to which visits have led, or not.
-func (a *auto) beginDescent(theta, start []float64, value float64, fromVisits bool) {
-	a.curvature.Reset(1)
-	a.descent.begin(theta, start, value, fromVisits)
 }
 
 // apply computes dst = P⁻¹ g; dst may be g.

@@ -44,7 +44,6 @@ type checkProgress struct {
 	LastResidual float64
 }
 
-// The bounds of checks.
 const (
 	// fewPasses, doubled after each claim that failed, and maxCheckPasses end the check of a claim whose messages do not
 	// settle: learning settles them, too, and lowers the gradient. fewPasses or finalShare of the passes of the run, if

@@ -111,6 +111,7 @@ func (d *descent) dampsSteps() bool { return d.messages.usesResponse() && d.mess
 // begin starts descent: theta are the first weights to be judged, against those of start, where F is value. Those to
 // which visits have led have no messages to go back to: both begin anew where visits have led astray.
 func (d *descent) begin(theta, start []float64, value float64, fromVisits bool) {
+	d.curvature.Reset(1)
 	d.descentProgress = descentProgress{began: true, fromVisits: fromVisits, value: value, lastValue: math.NaN(),
 		least: math.Inf(1), firstAlpha: 1, stepDamping: 1, dampingGrowth: 2} // no weights are accepted yet
 	d.run.progress.Point = d.originPoint
@@ -254,7 +255,8 @@ func (d *descent) accept(theta, gradient []float64, value float64) {
 	copy(d.origin, theta)
 	if d.alpha > 0 {
 		d.lags = d.lags || d.mayLag() && !d.run.holds.certified && d.passesHere > 1
-		if d.firstAlpha = d.alpha; !d.lags {
+		d.firstAlpha = d.alpha
+		if !d.lags {
 			d.firstAlpha = min(1, lineGrowth*d.alpha)
 		}
 		d.originPoint++
@@ -279,8 +281,8 @@ func (d *descent) onLine() bool { return d.began && d.alpha != 0 && !d.ledByVisi
 // ledByVisits reports that the weights at hand are those to which the first visits have led.
 func (d *descent) ledByVisits() bool { return d.fromVisits && d.alpha == 1 && d.slope == 0 }
 
-// shrink goes back on the line, all of the way to the start of the run, and else to the minimum of the parabola through
-// F and its slope at the origin and F here, between a tenth and half of the length.
+// shrink goes back on the line: all of the way to the start of the run where visits have led astray, and else to the
+// minimum of the parabola through F and its slope at the origin and F here, between a tenth and half of the length.
 func (d *descent) shrink(theta []float64, lacks float64, finite bool) {
 	alpha := d.alpha
 	d.lags = d.mayLag()
@@ -321,12 +323,14 @@ func (d *descent) advance(theta, gradient []float64) float64 {
 	d.curvature.Direct(d.direction, gradient)
 	d.slope = -simd.Dot(gradient, d.direction)
 	little, gap := -d.slope/2*littleGained, d.run.progress.Pass.Gap
-	if d.lags && d.run.holds.certified && gap <= little {
-		d.lags, d.firstAlpha = false, min(1, lineGrowth*d.firstAlpha) // as sweeps gain no more
-	} else if d.lags = d.lags && !(d.fell <= little); d.lags {
+	switch {
+	case d.lags && d.run.holds.certified && gap <= little: // sweeps can gain no more
+		d.lags, d.firstAlpha = false, min(1, lineGrowth*d.firstAlpha)
+	case d.lags && !(d.fell <= little): // they still gain much
 		return 0
 	}
-	if d.movesMessages = d.messages.usesResponse(); d.movesMessages {
+	d.lags, d.movesMessages = false, d.messages.usesResponse()
+	if d.movesMessages {
 		d.messages.response.Tangents(d.direction, 0)
 	}
 	d.messages.save()

@@ -36,7 +36,7 @@ func Fit(ctx context.Context, p Problem, settings Settings) (*Result, error) {
 			return nil, err
 		}
 		l.ranks.exchangeAll(true)
-		if l.auto.descends() && !l.messages.leftAccepted(l.auto.passesHere()) {
+		if l.auto.descends() && !l.messages.leftAccepted() {
 			l.messages.save()
 		}
 		s.Resume = nil // it was copied: let the memory go

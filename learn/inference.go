@@ -33,7 +33,7 @@ type inference struct {
 	keptResults int         // how many results are kept at once
 	partSums    partSums
 	spilled     spilled   // what is kept between visits, where it is not in memory
-	splitOf     []float64 // [jobs of all blocks] what splits add to the bound; nil: nothing, or all as blocks are visited
+	splitOf     []float64 // [jobs of all blocks] what splits add to the bound; nil: nothing, or see unit.splitAtOnce
 
 	samples                 float64 // N of (8): the sum of the samples' weights
 	variables, links        float64 // mean numbers of variables and edges per sample
@@ -367,11 +367,13 @@ func (inf *inference) addLabels() {
 	for _, w := range inf.workers {
 		a.Adjoints = append(a.Adjoints, w.adjoint)
 	}
-	if inf.sums.data = p.Statistics; inf.sums.data == nil {
+	inf.sums.data = p.Statistics
+	if inf.sums.data == nil {
 		inf.sums.data = a.Observed()
 	}
 	inf.sums.magnitude = a.Magnitude(inf.sums.data)
-	if inf.sums.reference = inf.sums.data; inf.referenceIsData() {
+	inf.sums.reference = inf.sums.data
+	if inf.referenceIsData() {
 		return
 	}
 	of := make([][]*unit, len(p.Data))

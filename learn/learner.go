@@ -54,7 +54,7 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 	}
 	if a, ok := s.Step.(interface{ automatic() *auto }); ok {
 		l.auto = a.automatic()
-		l.messages.goesBack, l.messages.response = true, inf.newResponse()
+		l.messages.auto, l.messages.response = l.auto, inf.newResponse()
 	}
 	return l, nil
 }

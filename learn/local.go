@@ -129,7 +129,8 @@ func (l *localLearner) run(ctx context.Context, started time.Time) (*Result, err
 			continue
 		}
 		p.Iterations++
-		if p.Point = unjudged; l.settings.Method == Truncated {
+		p.Point = unjudged
+		if l.settings.Method == Truncated {
 			l.countPromise(l.steps.Promised)
 		}
 		event := Event{Block: allBlocks, Step: step, Residual: math.NaN(), Suboptimality: l.suboptimality(),

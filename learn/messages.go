@@ -38,7 +38,7 @@ const mostWhileMoving = 0.5
 type messages struct {
 	*inference
 	response *linear.Response // nil: the problem is too large for it
-	goesBack bool             // automatic steps go back to messages
+	auto     *auto            // steps that go back to messages; nil: they are not automatic
 }
 
 // usesResponse reports a problem so small that there is time to solve the linear system by which messages and weights
@@ -52,13 +52,13 @@ func (m *messages) keepsCopies() bool { return !m.holds.forests && !m.usesRespon
 func (m *messages) hasMomentum() bool { return m.keepsCopies() && m.holds.monotone }
 
 // beginRound gives momentum to a round over all blocks, a whole pass or the sweeps ahead of it: messages and beliefs go
-// on in the direction in which they have come since the round before began. passesHere passes were at these weights.
-func (m *messages) beginRound(passesHere int) {
+// on in the direction in which they have come since the round before began.
+func (m *messages) beginRound() {
 	p := &m.progress
 	if !m.hasMomentum() {
 		return
 	}
-	still := passesHere > 1 || p.Check.Active && p.Check.Passes > 1
+	still := m.auto.passesHere() > 1 || p.Check.Active && p.Check.Passes > 1
 	if still && p.Upper > p.Pass.StartUpper+valueRounding*(1+math.Abs(p.Pass.StartUpper)) {
 		p.Pass.Momentum = 0
 	}
@@ -95,7 +95,7 @@ func (m *messages) makeRoom() {
 		if m.hasMomentum() {
 			u.passStart = u.newCopy(m.spilled.space)
 		}
-		if m.goesBack {
+		if m.auto != nil {
 			u.acceptedState = u.newCopy(m.spilled.space)
 		}
 	}
@@ -103,9 +103,9 @@ func (m *messages) makeRoom() {
 
 // leftAccepted reports that the messages at hand are no longer those which restore goes back to: a pass has
 // begun since, or has left open whether F has fallen.
-func (m *messages) leftAccepted(passesHere int) bool {
+func (m *messages) leftAccepted() bool {
 	p := &m.progress
-	return !p.Check.Active && (p.Pass.Next > 0 || passesHere > 0)
+	return !p.Check.Active && (p.Pass.Next > 0 || m.auto.passesHere() > 0)
 }
 
 // save copies messages and beliefs for restore, which goes back to them. Both do nothing where linear response moves
@@ -141,10 +141,10 @@ func (m *messages) reset() {
 
 // copiesKept is how many copies makeRoom makes.
 func (m *messages) copiesKept() int {
-	return oneIf(m.goesBack && m.keepsCopies()) + oneIf(m.hasMomentum())
+	return oneIf(m.auto != nil && m.keepsCopies()) + oneIf(m.hasMomentum())
 }
 
-// damp damps messages that circle, after a pass in which weights stayed or moved.
+// damp is told of every pass, and whether weights stay after it. It damps messages that circle.
 func (m *messages) damp(weightsStay bool) {
 	if m.holds.monotone {
 		return

@@ -27,7 +27,6 @@ func (w *passState) noteResidual(change float64) {
 	}
 }
 
-// end is the end of the pass.
 func (w *passState) end() { w.Residual, w.Current, w.Next = w.Current, 0, 0 }
 
 const (
@@ -67,7 +66,7 @@ func (l *learner) visitInWholePass() (done bool, err error) {
 			return false, err
 		}
 		if !uniform {
-			l.messages.beginRound(l.auto.passesHere())
+			l.messages.beginRound()
 		}
 	}
 	before := p.Sweeps
@@ -105,7 +104,7 @@ func (l *learner) sweepFirst() error {
 	if !at.SweepsFirst {
 		return nil
 	}
-	l.messages.beginRound(l.auto.passesHere())
+	l.messages.beginRound()
 	for _, blocks := range l.schedule.wholePass {
 		v := visit{kind: sweepVisit, blocks: blocks, until: l.stopped, limits: l.messages.wholeLimits()}
 		if _, err := l.visitBlocks(v); err != nil {

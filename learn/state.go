@@ -88,7 +88,7 @@ func ReadState(path string) (*State, error) {
 // savedParts are what a state of the moment has in parts.
 func (l *learner) savedParts() *savedParts {
 	return &savedParts{ranks: l.ranks, passStarts: l.progress.Pass.Momentum > 0,
-		accepted: l.messages.leftAccepted(l.auto.passesHere())}
+		accepted: l.messages.leftAccepted()}
 }
 
 func (l *learner) snapshot(s *savedParts) (*State, error) {
@@ -129,7 +129,7 @@ func (l *learner) restore(state *State) error {
 	if err := l.possible(&l.progress); err != nil {
 		return err
 	}
-	if l.progress.Pass.Momentum > 0 || l.messages.leftAccepted(l.auto.passesHere()) {
+	if l.progress.Pass.Momentum > 0 || l.messages.leftAccepted() {
 		l.messages.makeRoom()
 	}
 	first, _ := l.ranks.ownParts()

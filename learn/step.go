@@ -40,7 +40,7 @@ type StepProblem struct {
 	Objective func() float64
 
 	messages  *messages // for automatic steps, which move messages back and forth
-	automatic *auto
+	automatic *auto     // the rule itself, if it is seen to be automatic: see auto.Start
 }
 
 // ParseStep reads a step rule as users give it: auto, fixed:A or adagrad:A.

@@ -35,7 +35,7 @@ type progress struct {
 	FirstResidual  float64 // of the inference there
 	Objective      float64
 	GradientNorm   float64
-	Upper          float64 // F, NaN where blocks were visited at different weights
+	Upper          float64 // F, or what endWholePass puts in its place; NaN: blocks were visited at different weights
 	Lower          float64 // bound of the smallest objective, at first that of known labels, 0, or of means, −∞
 	SmallPromises  int     // steps in a row that promised little, and
 	Promised       float64 // the most that one did
@@ -146,7 +146,7 @@ func (c *trainingRun) record(e Event) error {
 const ruleName = "step"
 
 // state is what a checkpoint has of the run, given what a rule goes on from and other slices.
-func (c *trainingRun) state(of []trait, random []byte, rule any, others []runstate.Array) (*State, error) {
+func (c *trainingRun) state(worksOn []trait, random []byte, rule any, others []runstate.Array) (*State, error) {
 	p := &c.progress
 	recorded := p.Iterations
 	if p.Check.Active && p.Check.Purpose == checkInitial {
@@ -155,7 +155,7 @@ func (c *trainingRun) state(of []trait, random []byte, rule any, others []runsta
 	out := runstate.Saved{
 		Iteration: recorded, Run: map[string]string{}, Random: random, HasBest: c.best != nil,
 	}
-	for _, t := range c.traits(of) {
+	for _, t := range c.traits(worksOn) {
 		out.Run[t.name] = t.is
 	}
 	var arrays []runstate.Array
@@ -180,12 +180,12 @@ func (c *trainingRun) allArrays(others []runstate.Array) []runstate.Array {
 }
 
 // restoreProgress takes the progress of a saved state of the same run, and of its rule.
-func (c *trainingRun) restoreProgress(state *State, of []trait, rule any) (*runstate.Saved, error) {
+func (c *trainingRun) restoreProgress(state *State, worksOn []trait, rule any) (*runstate.Saved, error) {
 	in, err := state.saved.Parse()
 	if err != nil {
 		return nil, err
 	}
-	if err := c.sameRun(in, of); err != nil {
+	if err := c.sameRun(in, worksOn); err != nil {
 		return nil, err
 	}
 	if err := in.Rule.Decode(ruleName, rule); err != nil {
@@ -268,9 +268,10 @@ func (c *trainingRun) sizes(blocks int, stateBytes int64) *Sizes {
 	return sizes
 }
 
-// traits are what a run works on, which are given, and how. A state is of use to no other run, which could not go on
-// to the same bytes. What only one of two runs has, as the seed of an order, is nothing that they differ in.
-func (c *trainingRun) traits(of []trait) []trait {
+// traits are what a run works on, which are given, and how: no run that differs in them can go on from a state to the
+// same bytes. What only one of two runs has, as the seed of an order, is no difference. A new setting that decides the
+// course of a run belongs here or, where a resumed run may have another, in everyOption.
+func (c *trainingRun) traits(worksOn []trait) []trait {
 	s := c.settings
 	step, order := s.Step.String(), "cyclic"
 	if s.Method.Local() {
@@ -284,7 +285,7 @@ func (c *trainingRun) traits(of []trait) []trait {
 		{"blocks together", fmt.Sprint(s.Together)}, {"l2", fmt.Sprint(c.problem.L2)},
 		{"loss", fmt.Sprint(c.problem.Loss)},
 		{"inner sweeps", fmt.Sprint(s.InnerSweeps)}, {"inner tolerance", fmt.Sprint(s.InnerTolerance)},
-	}, of...)
+	}, worksOn...)
 	if s.EarlyStop != nil {
 		all = append(all, trait{"early stopping by", s.EarlyStop.Metric})
 	}
@@ -295,8 +296,8 @@ func (c *trainingRun) traits(of []trait) []trait {
 }
 
 // sameRun refuses a state of another run.
-func (c *trainingRun) sameRun(in *runstate.Saved, of []trait) error {
-	for _, t := range c.traits(of) {
+func (c *trainingRun) sameRun(in *runstate.Saved, worksOn []trait) error {
+	for _, t := range c.traits(worksOn) {
 		if was, ok := in.Run[t.name]; ok && was != t.is {
 			return runstate.Errorf("it was written with %s %s, this run has %s; use the same, or start a new run",
 				t.name, was, t.is)

@@ -215,10 +215,10 @@ func (u *unit) edgeWeight(e int32) float64 {
 	return u.weight + max(u.extra[u.in.Graph.U(e)], u.extra[u.in.Graph.V(e)])
 }
 
-// nodeCurvature and edgeCurvature are the weights of the curvature that an element has in the objective as far as it
-// does not answer to others: what it has in the free network, and clamped ones take again where its labels are
-// hidden. Of an edge with one hidden end half is taken, and of masked models nothing: where beliefs are infeasible
-// dual values decide, which longer steps outrun.
+// nodeCurvature and edgeCurvature are what the curvature of a node and of an edge counts in the objective, as if none
+// answered to others: the weight in the free network, less what clamped ones take again where labels are hidden. Of
+// an edge with one hidden end they take half, and in masked models nothing: where beliefs are infeasible dual values
+// decide, which longer steps would outrun.
 func (u *unit) nodeCurvature(s int32) float64 { return u.curvature(u.nodeWeight(s), s, s) }
 
 func (u *unit) edgeCurvature(e int32) float64 {

@@ -39,10 +39,10 @@ const (
 // contributes reports whether a visit of this kind makes new contributions.
 func (k visitKind) contributes() bool { return k <= consistentVisit }
 
-// sums reports whether they change the totals.
+// sums reports whether a visit of this kind changes the totals.
 func (k visitKind) sums() bool { return k <= sumVisit }
 
-// bounds reports whether these have terms of F.
+// bounds reports whether contributions of this kind have terms of F.
 func (k visitKind) bounds() bool { return k == forestVisit || k == consistentVisit }
 
 // visit is one visit of some blocks, of which no two share an edge, in all units.
@@ -52,12 +52,12 @@ type visit struct {
 	limits bp.Limits
 	// remainder is the share of an edge's mass that consistent beliefs may leave to spread.
 	remainder float64
-	// until ends the visit between two sweeps, with what it has not contributed yet; nil: all sweeps are made.
+	// until ends the visit between two sweeps, before the jobs at work contribute; nil: all sweeps are made.
 	until    context.Context
 	jobs     []int32             // those that are done here
 	firstJob int                 // job of this round, of all processes
 	from     int                 // the place in jobs of the first one of this round that is done here
-	task     func(worker, i int) // in the place of a visit
+	task     func(worker, i int) // to do in the place of a visit, on the same threads: see inference.each
 }
 
 // ended reports that the visit was.

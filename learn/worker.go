@@ -80,8 +80,8 @@ func (w *worker) addLoss() {
 	}
 }
 
-// sweep makes the sweeps of a visit. But for visits of many sweeps that a time limit ends, and those of a run that
-// saves no state, a block is finished: a state between two sweeps could not be resumed to the same bytes.
+// sweep makes the sweeps of a visit, all of them, as a state between two could not be resumed to the same bytes: except
+// where a time limit ends a visit of many sweeps, and in a run that saves no state.
 func (w *worker) sweep() error {
 	until := w.visit.until
 	if until == nil {
