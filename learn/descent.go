@@ -129,15 +129,15 @@ func (d *descent) begin(theta, start []float64, value float64, fromVisits bool) 
 	}
 }
 
-// acceptOrShrink decides, after a pass at theta that gave value and gradient, whether theta is
-// accepted. Otherwise it moves theta along the line, which is what moved reports, or leaves it where another pass may
-// tell. gap is how far above the objective value is at most, where it is a bound of it.
-func (d *descent) acceptOrShrink(theta, gradient []float64, value, gap float64) (accepted, moved bool) {
+// acceptOrShrink decides on theta, after a pass there that gave value and gradient: theta is accepted, or undecided, so
+// that another pass is made there, or else refused, and moved back on the line. gap is how far above the objective
+// value is at most, where it is a bound of it.
+func (d *descent) acceptOrShrink(theta, gradient []float64, value, gap float64) (accepted, undecided bool) {
 	fell, rounding := d.lastValue-value, valueRounding*(1+math.Abs(value))
 	lacks := value - d.value - enoughFall*d.alpha*d.slope
 	d.lastValue, d.fell = value, fell
 	d.passesHere++
-	undecided, finite := false, max(math.Abs(value), d.run.progress.GradientNorm) <= math.MaxFloat64
+	finite := max(math.Abs(value), d.run.progress.GradientNorm) <= math.MaxFloat64
 	switch {
 	case d.alpha > 0 && d.movesMessages && d.dampsSteps():
 		return d.acceptOrDamp(theta, gradient, value, rounding)
@@ -157,12 +157,11 @@ func (d *descent) acceptOrShrink(theta, gradient []float64, value, gap float64) 
 	switch {
 	case accepted:
 		d.accept(theta, gradient, value)
-		return true, false
-	case undecided:
-		return false, false
+		undecided = false
+	case !undecided:
+		d.shrink(theta, lacks, finite)
 	}
-	d.shrink(theta, lacks, finite)
-	return false, true
+	return accepted, undecided
 }
 
 // falls tells, by the slope here, where F tells no more and the slope at the origin is known: where it is negative F
@@ -196,7 +195,7 @@ func (d *descent) trusts(gradient []float64, value, lacks, fell, rounding float6
 
 // acceptOrDamp accepts a damped step by what it gained of what it promised, and adjusts the damping: by Nielsen's rule
 // (1999), but down to a tenth at once and not to a third.
-func (d *descent) acceptOrDamp(theta, gradient []float64, value, rounding float64) (accepted, moved bool) {
+func (d *descent) acceptOrDamp(theta, gradient []float64, value, rounding float64) (accepted, undecided bool) {
 	gain := d.value - value
 	ratio := gain / (-d.slope / 2)
 	if math.Abs(gain) <= rounding { // F tells no more, but the slope does
@@ -207,7 +206,7 @@ func (d *descent) acceptOrDamp(theta, gradient []float64, value, rounding float6
 		d.messages.response.Follow(0)
 		d.dampMore()
 		d.advanceDamped(theta)
-		return false, true
+		return false, false
 	}
 	shrink := 2*min(ratio, 1) - 1
 	d.stepDamping, d.dampingGrowth = max(leastDamping, d.stepDamping*max(0.1, 1-shrink*shrink*shrink)), 2

@@ -150,7 +150,7 @@ func (l *learner) endWholePass() (err error) {
 // not. It claims convergence, or starts the check of a claim.
 func (l *learner) descend(report *visitReport) (done bool, err error) {
 	p := &l.progress
-	accepted, moved := l.auto.descent.acceptOrShrink(l.model.Weights, l.sums.gradient, p.Upper, p.Pass.Gap)
+	accepted, undecided := l.auto.descent.acceptOrShrink(l.model.Weights, l.sums.gradient, p.Upper, p.Pass.Gap)
 	if accepted {
 		p.Accepted = p.Pass
 	}
@@ -165,14 +165,13 @@ func (l *learner) descend(report *visitReport) (done bool, err error) {
 		p.Check.Watched = l.holds.convexNumbers
 		return false, nil
 	case accepted:
-		size, moved = l.auto.advance(l.model.Weights, l.sums.gradient), true
+		size = l.auto.advance(l.model.Weights, l.sums.gradient)
 		l.notePromise(size)
-	}
-	if !moved {
+	case undecided:
 		l.messages.settle()
 	}
-	l.messages.damp(!moved || l.holds.certified && size == 0) // a step that is refused moves nothing for long
-	report.residual = p.Pass.Residual                         // of all visits of the pass
+	l.messages.damp(undecided || l.holds.certified && size == 0) // a step that is refused moves nothing for long
+	report.residual = p.Pass.Residual                            // of all visits of the pass
 	return false, l.endIteration(allBlocks, size, report)
 }
 
