@@ -18,7 +18,7 @@ import (
 //	steps are damped (dampsSteps)     F fell by a share, leastRatio, of what the model promised           acceptOrDamp
 //	F or its gradient is not finite   never                                                               acceptOrShrink
 //	F is no bound, as for bethe       F changes little, and rose by no more than it may still change by   trusts
-//	F is as before, but for rounding  its slope along the line is small, or is downhill still             falls
+//	F is as before, up to rounding    its slope along the line is small, or is downhill still             falls
 //	F bounds the objective            F fell by a share, enoughFall, of what the slope promised (Armijo)  acceptOrShrink
 //
 // From a step that is refused messages go back to those of the origin, and the next one is shorter, or damped more. At

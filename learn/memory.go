@@ -105,7 +105,8 @@ func (l *learner) memory() *Memory {
 	}
 	m.Add("potentials", busy*c.potentials+scratch, "the largest of %d blocks, for each of %.0f threads", l.blocks, busy)
 	m.addFeatures(l.problem)
-	if m.Repeated = s.team.Size() > 1 && l.messages.usesResponse(); s.team.Size() > 1 && !m.Repeated {
+	m.Repeated = s.team.Size() > 1 && l.messages.usesResponse()
+	if s.team.Size() > 1 && !m.Repeated {
 		part := (c.messages*(1+copies) + c.blocks*stride + c.cut) / mostParts
 		m.Add("between processes", doubleBytes*(c.visited*stride+2*part),
 			"contributions, messages, and a part of a state that are sent")

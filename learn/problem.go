@@ -213,7 +213,7 @@ const (
 const leastGap = 1e-12
 
 // Resolved returns the settings with the default in the place of every zero value that stands for one: what Fit will
-// use, but for what Choose and Fit make of the data.
+// use, except for what Choose and Fit make of the data.
 func (s Settings) Resolved() Settings {
 	s.Method = cmp.Or(s.Method, Auto)
 	blocks := s.Method == BBPL || s.Method == Auto

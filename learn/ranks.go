@@ -84,9 +84,9 @@ func (r *ranks) jobs(v *visit, n int) []int32 {
 	return r.mine
 }
 
-// doJobs does n jobs of v, from v.firstJob on, in all processes, and returns their results, good until the next call,
-// and how they went. Where the tally says that v.until has ended the visit, some have contributed nothing.
-func (r *ranks) doJobs(v visit, n int) (results []jobResult, t tally) {
+// doJobs does a round of n jobs in all processes, and returns their results, good until the next call, and how they
+// went. Where the tally says that v.until has ended the visit, some have contributed nothing.
+func (r *ranks) doJobs(v jobRound, n int) (results []jobResult, t tally) {
 	inf := r.inf
 	lo, _ := slices.BinarySearch(v.jobs, int32(v.firstJob))
 	hi, _ := slices.BinarySearch(v.jobs, int32(v.firstJob+n))
@@ -119,7 +119,7 @@ func (r *ranks) endVisit(v *visit) {
 }
 
 // tally tells how jobs of a visit went, in all processes. jobs are done here, and results of those from v.firstJob on.
-func (r *ranks) tally(v *visit, jobs []int32, results []jobResult) tally {
+func (r *ranks) tally(v *jobRound, jobs []int32, results []jobResult) tally {
 	t := nothingYet
 	t.ended = v.ended()
 	for _, job := range jobs {
@@ -142,12 +142,12 @@ func (r *ranks) tally(v *visit, jobs []int32, results []jobResult) tally {
 }
 
 // tellError tells all processes the error of a job, which is in its result: what fails in a visit is a number.
-func (r *ranks) tellError(v *visit, job int, s *jobResult) {
+func (r *ranks) tellError(v *jobRound, job int, s *jobResult) {
 	told := struct {
 		Unit int
 		At   *bp.NumericalError
 	}{s.failed, &bp.NumericalError{}}
-	who, text := r.whose(v, job), []byte(nil)
+	who, text := r.whose(&v.visit, job), []byte(nil)
 	if r.me == who && errors.As(s.err, &told.At) {
 		text, _ = json.Marshal(told)
 	}
@@ -158,15 +158,15 @@ func (r *ranks) tellError(v *visit, job int, s *jobResult) {
 }
 
 // tellResults tells all processes what the jobs of a round contribute.
-func (r *ranks) tellResults(v *visit, results []jobResult) {
+func (r *ranks) tellResults(v *jobRound, results []jobResult) {
 	for i := range results {
-		if job := v.firstJob + i; v.kind.contributes() && r.whose(v, job) != r.me {
+		if job := v.firstJob + i; v.kind.contributes() && r.whose(&v.visit, job) != r.me {
 			results[i].untied = numeric.Resize(results[i].untied, r.inf.untiedNumbers(&r.inf.model.Layout, v.blocks, job))
 		}
 	}
 	r.Tell(func(do func(owner int, x []float64)) {
 		for i := range results {
-			s, owner := &results[i], r.whose(v, v.firstJob+i)
+			s, owner := &results[i], r.whose(&v.visit, v.firstJob+i)
 			if !r.inf.oneUnit() {
 				do(owner, s.cut)
 			}

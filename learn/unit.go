@@ -31,8 +31,7 @@ type unit struct {
 	taken     []float64 // of a free unit: see nodeCurvature; nil: zeros
 	reference []int32   // labels y of the upper bound, and of Problem.Loss; nil: there are none
 	splits    bool      // F is a bound by a split of its counting numbers (counting.Numbers.Split)
-	// untied holds the beliefs, at the last visit, of the entries that have
-	// weights of their own; indexed like the untied weights.
+	// untied has the beliefs at the last visit of entries with weights of their own, indexed like the untied weights.
 	untied []float64
 	// cutBeliefs holds, of every cut edge, its belief at the last visit and its terms of the upper bound and of
 	// Σ c H(τ): see worker.go.

@@ -6,8 +6,7 @@ import (
 	"github.com/blockbp/blockbp/internal/bp"
 )
 
-// jobResult is what a job finds. A job is the visit of one block in some of the units; its result is what they
-// contribute to the gradient there, and how their inference went.
+// jobResult is what a job finds: what its units contribute to the gradient, and how their inference went.
 type jobResult struct {
 	inside []float64 // [stride] contribution of the block: units count relatively to the weight of the job
 	cut    []float64 // [stride] by how much its cut edges change the totals; empty where there are none
@@ -53,11 +52,16 @@ type visit struct {
 	// remainder is the share of an edge's mass that consistent beliefs may leave to spread.
 	remainder float64
 	// until ends the visit between two sweeps, before the jobs at work contribute; nil: all sweeps are made.
-	until    context.Context
-	jobs     []int32             // those that are done here
-	firstJob int                 // job of this round, of all processes
-	from     int                 // the place in jobs of the first one of this round that is done here
-	task     func(worker, i int) // to do in the place of a visit, on the same threads: see inference.each
+	until context.Context
+}
+
+// jobRound is what threads work on at a time: those jobs of a visit whose results are kept together, or another task.
+type jobRound struct {
+	visit
+	jobs     []int32             // of the visit that are done in this process
+	from     int                 // where in jobs those of this round begin
+	firstJob int                 // first job of this round in any process: its result is inference.results[0]
+	task     func(worker, i int) // to do in the place of a visit: see inference.each
 }
 
 // ended reports that the visit was.
