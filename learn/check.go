@@ -266,7 +266,7 @@ func (l *learner) weightsToEndWith(status Status) ([]float64, point) {
 }
 
 // knowsAccepted reports that the pass which accepted the origin of descent's line has found all that a final check of
-// it would: so a limit of time ends a run at once. Small problems have the time to check.
+// it would: so a limit of time ends a run at once. Small problems, and forests, have the time to check.
 func (l *learner) knowsAccepted() bool {
 	if !l.holds.convexNumbers || !l.auto.descends() || !l.messages.keepsCopies() || !l.auto.descent.onLine() {
 		return false // of other numbers a final check infers from scratch

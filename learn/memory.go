@@ -196,7 +196,7 @@ func (l *learner) ruleMemory(m *Memory, c *count) {
 	l.hessianMemory(m)
 }
 
-// hessianMemory adds what a Hessian of all weights takes. Surely it is measured in a long descent by F alone.
+// hessianMemory adds what a Hessian of all weights takes. That stars measure it is sure in a long descent only.
 func (l *learner) hessianMemory(m *Memory) {
 	layout, n := &l.model.Layout, float64(l.model.Layout.Size)
 	p := l.messages.denseProblem(nil)

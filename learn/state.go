@@ -41,8 +41,9 @@ func (l *learner) writeProof(r *Result) error {
 	return safetensors.WriteFile(l.settings.ProofFile, nil, tensors)
 }
 
-// worthSaving reports a state that may replace the checkpoint before it: at the end of a pass that did not go wrong, or
-// while a claim of convergence is checked. A final check is not saved: a longer run goes on from the state before it.
+// worthSaving reports a state that may replace the checkpoint before it: at the end of a pass that is no worse than the
+// start or, in descent, has decided on a step, and while a claim of convergence is checked. A final check is not saved:
+// a longer run goes on from the state before it.
 func (l *learner) worthSaving() bool {
 	if c := &l.progress.Check; c.Active {
 		return c.Purpose == checkConvergence

@@ -197,8 +197,7 @@ func addHidden(to *[]float64, observed []int32, weight float64) {
 	}
 }
 
-// nodeWeight is the weight of a node of a free unit in the objective, in all units of its
-// instance where nothing but a class weight hides it.
+// nodeWeight is the weight of a node of a free unit in the objective, with those of the units that class weights add.
 func (u *unit) nodeWeight(s int32) float64 {
 	if u.extra == nil {
 		return u.weight
@@ -242,7 +241,7 @@ func (u *unit) work() (n int) {
 	return n
 }
 
-// isFree reports whether no node of a unit is observed.
+// isFree reports the free unit of an instance: a clamped one has Observed, even where no label of its sample is known.
 func (u *unit) isFree() bool { return u.net.Observed == nil }
 
 // boundOfNodes returns the term of nodes in the bound, given their free energy.
