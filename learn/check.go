@@ -185,7 +185,7 @@ func (l *learner) claimOrGoOn() (done bool, err error) {
 		return false, err
 	}
 	if l.claims.whyNotConverged() == "" {
-		p.Status, p.Reason = stationary(l.holds.convex), l.claims.claim()
+		p.Status, p.Reason = stationary(l.holds.convex), l.claims.claimText()
 		return true, l.checkpoint()
 	}
 	p.FailedChecks++

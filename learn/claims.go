@@ -201,8 +201,8 @@ func (k *claims) convexNumbersHelp() string {
 	return "; these counting numbers are not convex, those of trw are"
 }
 
-// claim says why the run is converged.
-func (k *claims) claim() string {
+// claimText says why the run is converged.
+func (k *claims) claimText() string {
 	if !(k.progress.GradientNorm <= k.asked()) {
 		return k.proofText(k.suboptimality())
 	}

@@ -63,7 +63,8 @@
 //	pass           visits of every block. In a whole pass weights are held, and sweeps alone may come first (sweepFirst).
 //	               What options, results and events count as passes are sweeps of the whole network (progress.Sweeps).
 //	check          whole passes that decide whether the run has converged, or what its last weights are worth.
-//	claim          that it has: claimOrGoOn makes it after a check, or where descend finds a proof, which needs none.
+//	claim          that it has: claimOrGoOn makes it after a check, or where descend finds a proof, which needs none. A
+//	               suboptimality is proved; how far messages still change the gradient is extrapolated (decide).
 //	state          all that a run needs to go on to the same bytes as if it had never stopped: weights, progress,
 //	               messages, contributions, StepRule.State. bp.State is messages and beliefs; x_s is a state of node s.
 //	promise        by how much a step should lower F. After three small ones in a row, where nothing else can be proved,

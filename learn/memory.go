@@ -357,7 +357,6 @@ func (m *Memory) makeWay(allowed int64) error {
 	return nil
 }
 
-// Sizes of numbers in bytes.
 const doubleBytes, singleBytes = 8.0, 4.0
 
 // Sizes says what a run works on, before it is started.
