@@ -75,13 +75,15 @@ func (a *aggregate) meanBeliefs(dst []float64) {
 		mean, total := dst[:span.States], 0.0
 		dst = dst[span.States:]
 		for i := range mean {
-			if mean[i] = 0; moments[t] >= 0 {
+			mean[i] = 0
+			if moments[t] >= 0 {
 				mean[i] = max(a.moments[moments[t]-a.layout.TiedSize+i], 0)
 			}
 			total += mean[i]
 		}
 		for i := range mean {
-			if mean[i] /= total; !(total > 0) {
+			mean[i] /= total
+			if !(total > 0) {
 				mean[i] = 1 / float64(span.States)
 			}
 		}

@@ -57,8 +57,8 @@ func (l *learner) growWorkers() {
 		l.auto.dense.Spent = math.Inf(1) // on no other: its sample, which is drawn anew, may be larger next time
 	}
 	for _, blocks := range l.schedule.stepPass {
-		v := visit{kind: consistentVisit, blocks: blocks}
-		v.jobs = l.ranks.jobs(&v, l.jobsOf(blocks))
+		v := jobRound{visit: visit{kind: consistentVisit, blocks: blocks}}
+		v.jobs = l.ranks.jobs(&v.visit, l.jobsOf(blocks))
 		for worker := range l.workers {
 			for job := range v.jobs {
 				l.visitJob(&v, worker, job)

@@ -29,11 +29,11 @@ import (
 // mean, is learned by limited-memory BFGS from one pair (s, y) per accepted step.
 type auto struct {
 	autoState
-	messages    *messages // of the run whose weights it moves; nil: it has not begun, or the run is over
+	run         *inference // whose weights it moves; nil: it has not begun, or is over
 	fisher      *linear.Fisher
 	dense       *linear.Dense
 	spans       []crf.Span // of all types: nodes, then edges
-	labels      []float64  // frequencies of the (joint) states
+	frequencies []float64  // of the (joint) states in the labels
 	curvature   *lbfgs.Curvature
 	incremental *incremental
 	descent     *descent
@@ -61,17 +61,17 @@ func (a *auto) passesHere() int {
 
 func (a *auto) Guarded() bool { return true }
 
-// automatic returns the rule: others may embed it.
+// automatic returns the rule, also of one in a struct that embeds it, as in tests.
 func (a *auto) automatic() *auto { return a }
 
 func (a *auto) String() string { return "auto" }
 
 func (a *auto) Start(p StepProblem) (err error) {
-	run := p.messages
+	run := p.messages.inference
 	if p.automatic != a {
 		return errors.New("learn: automatic steps are a part of another rule, which hides them: give them as Settings.Step")
 	}
-	*a = auto{messages: run, spans: allSpans(&run.model.Layout)}
+	*a = auto{run: run, spans: allSpans(&run.model.Layout)}
 	states, size := 0, run.model.Layout.Size
 	for _, span := range a.spans {
 		states += span.States
@@ -81,19 +81,19 @@ func (a *auto) Start(p StepProblem) (err error) {
 	if a.fisher, err = linear.NewFisher(&run.model.Layout, p.L2, moments); err != nil {
 		return err
 	}
-	a.dense = linear.NewDense(run.denseProblem(a.fisher.Squares))
-	a.beliefs, a.labels = make([]float64, states), data.Frequencies()
+	a.dense = linear.NewDense(p.messages.denseProblem(a.fisher.Squares))
+	a.beliefs, a.frequencies = make([]float64, states), data.Frequencies()
 	a.plain, a.startWeights = make([]float64, size), make([]float64, size)
 	a.curvature = lbfgs.New(size, a.apply)
-	a.incremental = newIncremental(run.inference)
-	a.descent = newDescent(run, a.curvature, a.dense)
+	a.incremental = newIncremental(run)
+	a.descent = newDescent(p.messages, a.curvature, a.dense)
 	return nil
 }
 
 // forget lets go of a run that has ended, and of its memory: the caller keeps the rule. What tells how the run went
 // stays.
 func (a *auto) forget() {
-	if a.messages == nil {
+	if a.run == nil {
 		return
 	}
 	*a = auto{
@@ -104,7 +104,7 @@ func (a *auto) forget() {
 
 // State is nil after a run.
 func (a *auto) State() any {
-	if a.messages == nil {
+	if a.run == nil {
 		return nil
 	}
 	return &struct {
@@ -126,9 +126,9 @@ func (a *auto) Step(theta, gradient []float64) float64 {
 	if e.visits == 0 {
 		a.takeMeanBeliefs()
 		copy(a.startWeights, theta)
-		a.startValue = a.messages.progress.FirstObjective
-		if !a.messages.holds.bounded { // nothing would tell that visits have led astray
-			a.beginDescent(theta, a.startWeights, a.startValue, false)
+		a.startValue = a.run.progress.FirstObjective
+		if !a.run.holds.bounded { // nothing would tell that visits have led astray
+			a.descent.begin(theta, a.startWeights, a.startValue, false)
 			return 0
 		}
 		e.begin(theta)
@@ -138,8 +138,8 @@ func (a *auto) Step(theta, gradient []float64) float64 {
 	for j, d := range a.plain {
 		theta[j] = e.mean[j] - d
 	}
-	if e.visits%a.messages.schedule.perPass() == 0 && !e.leads() {
-		a.beginDescent(theta, a.startWeights, a.startValue, true)
+	if e.visits%a.run.schedule.perPass() == 0 && !e.leads() {
+		a.descent.begin(theta, a.startWeights, a.startValue, true)
 	}
 	return 1
 }
@@ -148,13 +148,13 @@ func (a *auto) Step(theta, gradient []float64) float64 {
 func (a *auto) advance(theta, gradient []float64) (size float64) {
 	a.takeMeanBeliefs()
 	if a.descent.dampsSteps() {
-		return a.descent.try(theta)
+		return a.descent.advanceDamped(theta)
 	}
 	damping := 0.0
 	if a.descent.lags { // messages could not follow: nodes are tied, and move together
 		damping = linear.TiedDamping
 	}
-	if a.dense.EndPass(damping) {
+	if a.dense.Renew(damping) {
 		if a.dense.Exact() {
 			a.curvature.Reset(1)
 		} else {
@@ -167,24 +167,18 @@ func (a *auto) advance(theta, gradient []float64) (size float64) {
 // takeMeanBeliefs takes π from the beliefs of the moment. A state that they have given up
 // would look free to move at no curvature; if it occurs in the labels, it is not.
 func (a *auto) takeMeanBeliefs() {
-	a.messages.sums.meanBeliefs(a.beliefs)
+	a.run.sums.meanBeliefs(a.beliefs)
 	at := 0
 	for _, span := range a.spans {
 		mean := a.beliefs[at:][:span.States]
 		if !span.Untied {
-			for i, f := range a.labels[at:][:len(mean)] {
+			for i, f := range a.frequencies[at:][:len(mean)] {
 				mean[i] = max(mean[i], f)
 			}
 			instances.Normalise(mean)
 		}
 		at += len(mean)
 	}
-}
-
-// beginDescent starts descent on the line from start, where F is value, to theta, to which visits have led, or not.
-func (a *auto) beginDescent(theta, start []float64, value float64, fromVisits bool) {
-	a.curvature.Reset(1)
-	a.descent.begin(theta, start, value, fromVisits)
 }
 
 // apply computes dst = P⁻¹ g; dst may be g.

@@ -12,12 +12,12 @@ import (
 // guarantees are what holds of inference and of the objective L = B(free) − B(clamped) at any weights and messages.
 // They follow from the counting numbers of all networks, from hidden labels, and from how networks are cut:
 //
-//	monotone        all c_s ≥ 0: no plain sweep raises the dual value D of (7); damping is not needed, momentum may be
+//	monotone        all c_s ≥ 0 (Facts.Dual): no plain sweep raises the dual value D of (7), so that none is damped
 //	convexNumbers   the counting numbers of all networks are provably convex
-//	convex          so is L: no label is hidden, but where there are no edges
+//	convex          so is L: no label is hidden, or only where there are no edges
 //	bounded         F ≥ L at any messages: descent need not wait for these to tell whether L has fallen
 //	certified       bounded and convex, so that consistent beliefs bound the smallest L from below: claims are proved
-//	hidden          a unit is clamped for hidden labels and has edges: without, their terms are those of the free unit
+//	hidden          a unit is clamped for hidden labels, and has edges: without them its terms are those of the free one
 //	forests         a visit finds the marginals of whole networks, which are forests
 //
 // certified implies bounded, convex and convexNumbers.
@@ -35,7 +35,7 @@ func findGuarantees(units []*unit, blocks int) (g guarantees) {
 	g.convex = g.convexNumbers && !g.hidden
 	g.certified = facts(func(f *counting.Facts) bool { return f.Certified }) && !g.hidden
 	g.bounded = g.certified || g.monotone && !slices.ContainsFunc(units, func(u *unit) bool {
-		return u.labels == nil && !u.byConsistent()
+		return u.reference == nil && !u.byConsistent()
 	})
 	g.forests = blocks == 1 && facts(func(f *counting.Facts) bool { return f.Bound == counting.Exact }) &&
 		!slices.ContainsFunc(units, func(u *unit) bool { return !partition.InOrder(u.in.Graph) })

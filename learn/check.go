@@ -8,7 +8,7 @@ import (
 )
 
 // A check infers the whole network with the weights held still: whole passes of a few sweeps, each of which renews
-// gradient, upper and lower bound (bound.go), until what is left of the gradient's way decides what was asked. It runs
+// gradient, upper and lower bound (bound.go), until what messages can still change of these alters no answer. It runs
 // block by block like learning itself, so that it can be interrupted and resumed.
 
 type checkPurpose string
@@ -30,8 +30,8 @@ type checkProgress struct {
 	AtHand bool
 	// Decided: the last pass has decided what was asked.
 	Decided bool
-	// Certain: whatever messages still change does not change what the check has found. That may be that a claim is
-	// refuted: then learning goes on.
+	// Certain: what messages are expected to change still, with a factor of safety, does not change what the check has
+	// found; or a proof holds whatever they do. What was found may be that a claim is refuted: then learning goes on.
 	Certain bool
 	// Watched: claims.watched is the gradient of the pass before, at the same weights.
 	Watched bool
@@ -44,26 +44,25 @@ type checkProgress struct {
 	LastResidual float64
 }
 
-// The bounds of checks.
 const (
 	// fewPasses, doubled after each claim that failed, and maxCheckPasses end the check of a claim whose messages do not
 	// settle: learning settles them, too, and lowers the gradient. fewPasses or finalShare of the passes of the run, if
-	// that is more, end the check of a run that a limit ended: somebody asked for an end. As few may bring no smaller
-	// residual before messages are damped, where convergence is not certain anyway.
+	// that is more, end the check of a run that a limit ended: somebody asked for an end. Messages are damped (damp) after
+	// fewPasses without a smaller residual, and twice as many are enough at the start, where F is a bound (decide).
 	maxCheckPasses = 300
 	fewPasses      = 10
 	finalShare     = 0.1
-	// unknownShare of the gradient's norm is what may be left unknown of it at the start and the
-	// end of a run. A claim holds with certainty times as much as seems to be left.
-	unknownShare, certainty = 0.05, 2
+	// unknownShare of the gradient's norm is what may be left unknown of it at the start and the end of a run. A claim has
+	// to hold with safetyFactor times as much as seems to be left.
+	unknownShare, safetyFactor = 0.05, 2
 	// slowestSettling and fastestSettling bound the factor per pass by which changes of the
 	// gradient shrink, as it is used: two changes in a row say little of those to come.
 	slowestSettling, fastestSettling = 0.995, 0.3
-	// stillResidual is the largest change of a message with which convergence is claimed
-	// where messages have no dual value, and can have other things in store.
+	// stillResidual is the largest change of a message with which convergence is claimed where no dual value tells how
+	// far messages are from where they settle.
 	stillResidual = 1e-6
 	// closedGap is the gap between upper bound and consistent beliefs, relatively to 1 + |L|, with which convergence is
-	// claimed where messages ascend no dual, and with which the last check of a run ends.
+	// claimed where sweeps need not lower the dual value, and with which the first and the last check of a run end.
 	closedGap = 1e-6
 )
 
@@ -74,7 +73,7 @@ func (l *learner) startCheck(purpose checkPurpose) {
 		l.messages.reset()
 		l.progress.MessageDamping = 0
 	}
-	// What a claim has watched is of the same weights as the final check of a run that a limit ends meanwhile.
+	// Where a limit ends the run in the check of a claim, the final check is at the same weights, and goes on watching.
 	last, unknown := &l.progress.Check, math.NaN()
 	watched := l.holds.convexNumbers && last.Active && last.Purpose == checkConvergence && last.Watched
 	l.progress.Check = checkProgress{
@@ -85,7 +84,7 @@ func (l *learner) startCheck(purpose checkPurpose) {
 	l.progress.Circling = circling{}
 }
 
-// endCheckPass decides, after a whole pass, whether the check is over and the run goes on.
+// endCheckPass counts a whole pass of a check, which ends where it has decided, or lasts too long.
 func (l *learner) endCheckPass() (done bool, err error) {
 	c := &l.progress.Check
 	c.Passes++
@@ -162,20 +161,20 @@ func (l *learner) endCheck() (done bool, err error) {
 	p.LastCheck = p.Iterations
 	switch c.Purpose {
 	case checkInitial:
-		return false, l.beginAt()
+		return false, l.endInitialCheck()
 	case checkConvergence:
 		return l.claimOrGoOn()
 	}
 	return l.endRun()
 }
 
-// beginAt takes the exact values at the initial weights.
-func (l *learner) beginAt() error {
+// endInitialCheck takes the exact values at the initial weights.
+func (l *learner) endInitialCheck() error {
 	l.progress.FirstResidual = l.progress.Pass.Residual
-	if err := l.trainingRun.beginAt(); err != nil {
+	if err := l.noteStart(); err != nil {
 		return err
 	}
-	l.refreshed()
+	l.renewOrigin()
 	return l.record(l.checkEvent())
 }
 
@@ -186,11 +185,11 @@ func (l *learner) claimOrGoOn() (done bool, err error) {
 		return false, err
 	}
 	if l.claims.whyNotConverged() == "" {
-		p.Status, p.Reason = stationary(l.holds.convex), l.claims.claim()
+		p.Status, p.Reason = stationary(l.holds.convex), l.claims.claimText()
 		return true, l.checkpoint()
 	}
 	p.FailedChecks++
-	l.refreshed()
+	l.renewOrigin()
 	switch {
 	case l.auto.descends():
 		p.Accepted = p.Pass
@@ -214,7 +213,7 @@ func (l *learner) endRun() (done bool, err error) {
 		return false, nil
 	}
 	if p.Status == StationaryPoint { // by what steps promise
-		if p.FellBack || l.claims.unknownOfClamped() > closedGap*(1+math.Abs(p.Objective)) {
+		if p.FellBack || l.claims.unknownOfClamped() > p.ofObjective(closedGap) {
 			p.Status = ObjectiveFlat
 		}
 		return true, l.record(l.checkEvent())
@@ -232,10 +231,10 @@ func (l *learner) endRun() (done bool, err error) {
 	return true, l.record(l.checkEvent())
 }
 
-// refreshed tells descent of what a check has found at the same weights: the change must not pass for curvature.
-func (l *learner) refreshed() {
+// renewOrigin tells descent of what a check has found at the same weights: the change must not pass for curvature.
+func (l *learner) renewOrigin() {
 	if l.auto != nil && l.auto.descent.began {
-		l.auto.descent.refreshed(l.sums.gradient, l.progress.Upper)
+		l.auto.descent.renewOrigin(l.sums.gradient, l.progress.Upper)
 	}
 }
 
@@ -267,9 +266,9 @@ func (l *learner) weightsToEndWith(status Status) ([]float64, point) {
 }
 
 // knowsAccepted reports that the pass which accepted the origin of descent's line has found all that a final check of
-// it would: so a limit of time ends a run at once. Small problems have the time to check.
+// it would: so a limit of time ends a run at once. Small problems, and forests, have the time to check.
 func (l *learner) knowsAccepted() bool {
-	if !l.holds.convexNumbers || !l.auto.descends() || !l.messages.copies() || !l.auto.descent.onLine() {
+	if !l.holds.convexNumbers || !l.auto.descends() || !l.messages.keepsCopies() || !l.auto.descent.onLine() {
 		return false // of other numbers a final check infers from scratch
 	}
 	d := l.auto.descent

@@ -82,9 +82,9 @@ func (k *claims) raiseLowerBound() {
 // watch remembers the gradient, so that decide sees how much the next pass changes it.
 func (k *claims) watch() { copy(k.watched, k.sums.gradient) }
 
-// decide finds whether a pass has decided the check: first what messages may go on to change in the gradient, left by
-// what is usual and c.Left with certainty, and then, by the purpose of the check, whether that matters. Changes that
-// shrink by a factor r per pass leave r/(1−r) of the last one to come.
+// decide finds whether a pass has decided the check. First it extrapolates by how much messages will go on to change
+// the gradient: left as changes have shrunk so far, c.Left to be safe. Changes that shrink by a factor r per pass leave
+// r/(1−r) of the last one to come. Then it says, by the purpose of the check, whether that matters.
 func (k *claims) decide() {
 	c, pass, holds := &k.progress.Check, &k.progress.Pass, &k.holds
 	residualRatio := pass.Residual / c.LastResidual
@@ -110,15 +110,15 @@ func (k *claims) decide() {
 		slow := min(residualRatio, slowestSettling)
 		most = c.Change * slow / (1 - slow)
 	}
-	c.Left = certainty * most
+	c.Left = safetyFactor * most
 	switch {
 	case c.Uniform, c.Change == 0 && pass.Residual == 0:
 		c.Decided, c.Certain = true, true
 	case c.Purpose == checkConvergence:
-		// Messages that ascend no dual may leave F far above L where the gradient has settled, and so may those of
-		// networks with hidden labels. Where consistent beliefs take a forbidden state, and bound nothing, residuals
-		// tell: learning goes on to a smaller gradient first, as long as the next check asks for one.
-		closed := (holds.certified || holds.monotone) && pass.Gap <= closedGap*(1+math.Abs(k.progress.Objective))
+		// Sweeps that need not lower a dual value may leave F far above L where the gradient has settled, and so may
+		// those of networks with hidden labels. Where consistent beliefs take a forbidden state, and bound nothing,
+		// residuals tell: learning goes on to a smaller gradient first, as long as the next check asks for one.
+		closed := (holds.certified || holds.monotone) && pass.Gap <= k.progress.ofObjective(closedGap)
 		_, smallest := k.shareOfCheck()
 		bounds := holds.monotone && holds.certified && (!math.IsInf(pass.Gap, 1) || !smallest)
 		c.Certain = norm+c.Left <= tolerance && (bounds || closed || pass.Residual <= stillResidual)
@@ -131,8 +131,8 @@ func (k *claims) decide() {
 			tolerance = norm
 		}
 		c.Certain = left <= unknownShare*tolerance && (holds.monotone || holds.certified || pass.Residual <= stillResidual)
-		enough := holds.certified && c.Purpose == checkInitial && c.Passes >= 2*fewPasses // as F bounds L at any messages
-		c.Decided = c.Certain && (enough || !(pass.Gap > closedGap*(1+math.Abs(k.progress.Objective))))
+		started := holds.certified && c.Purpose == checkInitial && c.Passes >= 2*fewPasses // as F bounds L at any messages
+		c.Decided = c.Certain && (started || !(pass.Gap > k.progress.ofObjective(closedGap)))
 	}
 }
 
@@ -147,13 +147,13 @@ func (k *claims) maxCheckPasses() int {
 }
 
 // whyNotConverged says what keeps the run, whose weights were checked, from being converged, with what would help.
-// Where this is empty claimOrGoOn claims convergence; endRun, after a limit, claims nothing and only repeats it.
+// Where this is empty claimOrGoOn claims convergence. endRun adds it to the reason of a run that a limit has ended.
 func (k *claims) whyNotConverged() string {
 	c, p, pass := &k.progress.Check, &k.progress, &k.progress.Pass
-	scale := 1 + math.Abs(p.Objective)
+	gap := p.ofObjective(k.settings.Gap)
 	switch sub, unknown := k.suboptimality(), k.unknownOfClamped(); {
 	case k.proves(sub):
-	case unknown > closedGap*scale:
+	case unknown > p.ofObjective(closedGap):
 		return fmt.Sprintf("weights are so large that rounding leaves %.3g of the objective unknown: an l2 above 0 bounds "+
 			"them", unknown)
 	case !(p.GradientNorm <= k.asked()) || math.IsInf(p.GradientNorm, 1):
@@ -168,12 +168,12 @@ func (k *claims) whyNotConverged() string {
 			return fmt.Sprintf("messages still change by %.3g > %.3g", pass.Residual, stillResidual)
 		}
 	case !math.IsNaN(sub) && k.problem.L2 > 0:
-		if sub > k.settings.Gap*scale {
-			return tooFar(sub, k.settings.Gap*scale, p.GradientNorm, k.problem.L2, roundingShare*k.sums.magnitude)
+		if sub > gap {
+			return tooFar(sub, gap, p.GradientNorm, k.problem.L2, roundingShare*k.sums.magnitude)
 		}
-	case pass.Gap > k.settings.Gap*scale:
+	case pass.Gap > gap:
 		return fmt.Sprintf("gap of the inference %.3g > %.3g: messages have not settled, and more passes settle them",
-			pass.Gap, k.settings.Gap*scale)
+			pass.Gap, gap)
 	}
 	return ""
 }
@@ -201,17 +201,17 @@ func (k *claims) convexNumbersHelp() string {
 	return "; these counting numbers are not convex, those of trw are"
 }
 
-// claim says why the run is converged.
-func (k *claims) claim() string {
+// claimText says why the run is converged.
+func (k *claims) claimText() string {
 	if !(k.progress.GradientNorm <= k.asked()) {
-		return k.proof(k.suboptimality())
+		return k.proofText(k.suboptimality())
 	}
 	text := fmt.Sprintf("gradient norm %.3g ≤ %.3g", k.progress.GradientNorm, k.asked())
 	if k.asked() == roundingShare*k.sums.magnitude {
 		text += ", all that rounding leaves"
 	}
-	if sub := k.suboptimality(); sub <= k.settings.Gap*(1+math.Abs(k.progress.Objective)) {
-		text += fmt.Sprintf(", suboptimality %.3g ≤ %.3g", sub, k.settings.Gap*(1+math.Abs(k.progress.Objective)))
+	if sub, gap := k.suboptimality(), k.progress.ofObjective(k.settings.Gap); sub <= gap {
+		text += fmt.Sprintf(", suboptimality %.3g ≤ %.3g", sub, gap)
 	}
 	switch {
 	case k.problem.L2 == 0 && k.holds.convex:

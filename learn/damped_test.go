@@ -197,7 +197,7 @@ func TestDampedSteps(t *testing.T) {
 	s.Recorder = func(e Event) error {
 		damped += oneIf(rule.descent.movesMessages)
 		if rule.descent.began && rule.descent.alpha == 0 && !e.Check {
-			if e.Objective > last+meritRounding*(1+math.Abs(last)) {
+			if e.Objective > last+valueRounding*(1+math.Abs(last)) {
 				t.Errorf("F rises from %v to %v", last, e.Objective)
 			}
 			last = e.Objective

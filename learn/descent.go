@@ -18,7 +18,7 @@ import (
 //	steps are damped (dampsSteps)     F fell by a share, leastRatio, of what the model promised           acceptOrDamp
 //	F or its gradient is not finite   never                                                               acceptOrShrink
 //	F is no bound, as for bethe       F changes little, and rose by no more than it may still change by   trusts
-//	F is as before, but for rounding  its slope along the line is small, or is downhill still             falls
+//	F is as before, up to rounding    its slope along the line is small, or is downhill still             falls
 //	F bounds the objective            F fell by a share, enoughFall, of what the slope promised (Armijo)  acceptOrShrink
 //
 // From a step that is refused messages go back to those of the origin, and the next one is shorter, or damped more. At
@@ -27,7 +27,8 @@ import (
 // most may gain, is little beside what it promises. Where F is a bound, a run that a limit ends keeps its lowest point.
 type descent struct {
 	descentState
-	messages  *messages
+	run       *inference
+	messages  *messages // of the run
 	curvature *lbfgs.Curvature
 	dense     *linear.Dense
 }
@@ -36,7 +37,7 @@ type descent struct {
 type descentState struct {
 	descentProgress
 	origin         []float64   // weights at the start of the line
-	originGradient []float64   // gradient there
+	originGradient []float64   // gradient there, of damped steps less what messages answer to it
 	direction      []float64   // the line is origin − α·direction
 	lowest         []float64   // accepted weights of the smallest F
 	messageLine    [][]float64 // the line of the messages
@@ -73,8 +74,8 @@ const (
 	littleGained = 0.2
 	// smallestAlpha is the shortest step that is tried on a line.
 	smallestAlpha = 1e-10
-	// meritRounding, relatively, is what rounding may make of F.
-	meritRounding = 1e-11
+	// valueRounding, relatively, is what rounding may make of F.
+	valueRounding = 1e-11
 	// leastRatio is the least that an accepted damped step gains of what it promised, leastDamping keeps
 	// the damping above rounding, and a growth of mostGrowth, after 20 steps in a row that were not
 	// accepted, shows that there is nothing to gain.
@@ -89,36 +90,37 @@ const (
 	stillToCome = 3
 )
 
-func newDescent(run *messages, curvature *lbfgs.Curvature, dense *linear.Dense) *descent {
-	d := &descent{messages: run, curvature: curvature, dense: dense}
+func newDescent(m *messages, curvature *lbfgs.Curvature, dense *linear.Dense) *descent {
+	d := &descent{run: m.inference, messages: m, curvature: curvature, dense: dense}
 	for _, x := range []*[]float64{&d.origin, &d.originGradient, &d.direction, &d.lowest} {
-		*x = make([]float64, run.model.Layout.Size)
+		*x = make([]float64, m.model.Layout.Size)
 	}
-	if r := run.response; r != nil {
+	if r := m.response; r != nil {
 		d.messageLine = r.Lines()
 	}
 	return d
 }
 
 // mayLag reports that F, a bound, does not wait for messages to settle, and nothing solves for them.
-func (d *descent) mayLag() bool { return d.messages.holds.bounded && d.messages.copies() }
+func (d *descent) mayLag() bool { return d.run.holds.bounded && d.messages.keepsCopies() }
 
 // dampsSteps reports whether weights and messages make the damped steps of Levenberg and Marquardt together, as they do
 // where F is convex and smooth in both, and a system is small enough to solve (linear.Response).
-func (d *descent) dampsSteps() bool { return d.messages.isSmall() && d.messages.response.Damps }
+func (d *descent) dampsSteps() bool { return d.messages.usesResponse() && d.messages.response.Damps }
 
 // begin starts descent: theta are the first weights to be judged, against those of start, where F is value. Those to
 // which visits have led have no messages to go back to: both begin anew where visits have led astray.
 func (d *descent) begin(theta, start []float64, value float64, fromVisits bool) {
+	d.curvature.Reset(1)
 	d.descentProgress = descentProgress{began: true, fromVisits: fromVisits, value: value, lastValue: math.NaN(),
 		least: math.Inf(1), firstAlpha: 1, stepDamping: 1, dampingGrowth: 2} // no weights are accepted yet
-	d.messages.progress.Point = d.originPoint
+	d.run.progress.Point = d.originPoint
 	copy(d.origin, start)
 	for i, x := range theta {
 		d.direction[i] = start[i] - x
 	}
 	if simd.Dot(d.direction, d.direction) > 0 {
-		d.alpha, d.messages.progress.Point = 1, unjudged
+		d.alpha, d.run.progress.Point = 1, unjudged
 	} else {
 		d.lastValue = value // messages are those of this value
 	}
@@ -127,21 +129,21 @@ func (d *descent) begin(theta, start []float64, value float64, fromVisits bool) 
 	}
 }
 
-// acceptOrShrink decides, after a pass at theta that gave value and gradient, whether theta is
-// accepted. Otherwise it moves theta along the line, which is what moved reports, or leaves it where another pass may
-// tell. gap is how far above the objective value is at most, where it is a bound of it.
-func (d *descent) acceptOrShrink(theta, gradient []float64, value, gap float64) (accepted, moved bool) {
-	fell, rounding := d.lastValue-value, meritRounding*(1+math.Abs(value))
+// acceptOrShrink decides on theta, after a pass there that gave value and gradient: theta is accepted, or undecided, so
+// that another pass is made there, or else refused, and moved back on the line. gap is how far above the objective
+// value is at most, where it is a bound of it.
+func (d *descent) acceptOrShrink(theta, gradient []float64, value, gap float64) (accepted, undecided bool) {
+	fell, rounding := d.lastValue-value, valueRounding*(1+math.Abs(value))
 	lacks := value - d.value - enoughFall*d.alpha*d.slope
 	d.lastValue, d.fell = value, fell
 	d.passesHere++
-	undecided, finite := false, max(math.Abs(value), d.messages.progress.GradientNorm) <= math.MaxFloat64
+	finite := max(math.Abs(value), d.run.progress.GradientNorm) <= math.MaxFloat64
 	switch {
 	case d.alpha > 0 && d.movesMessages && d.dampsSteps():
 		return d.acceptOrDamp(theta, gradient, value, rounding)
 	case !finite:
 		undecided = d.alpha == 0
-	case !d.messages.holds.bounded:
+	case !d.run.holds.bounded:
 		accepted, undecided = d.trusts(gradient, value, lacks, fell, rounding)
 	case d.alpha > 0 && d.slope < 0 && math.Abs(value-d.value) <= rounding:
 		accepted = d.falls(gradient)
@@ -155,12 +157,11 @@ func (d *descent) acceptOrShrink(theta, gradient []float64, value, gap float64) 
 	switch {
 	case accepted:
 		d.accept(theta, gradient, value)
-		return true, false
-	case undecided:
-		return false, false
+		undecided = false
+	case !undecided:
+		d.shrink(theta, lacks, finite)
 	}
-	d.shrink(theta, lacks, finite)
-	return false, true
+	return accepted, undecided
 }
 
 // falls tells, by the slope here, where F tells no more and the slope at the origin is known: where it is negative F
@@ -192,8 +193,9 @@ func (d *descent) trusts(gradient []float64, value, lacks, fell, rounding float6
 	return accepted, d.alpha == 0
 }
 
-// acceptOrDamp accepts a damped step by what it gained of what it promised, and adjusts the damping (Nielsen 1999).
-func (d *descent) acceptOrDamp(theta, gradient []float64, value, rounding float64) (accepted, moved bool) {
+// acceptOrDamp accepts a damped step by what it gained of what it promised, and adjusts the damping: by Nielsen's rule
+// (1999), but down to a tenth at once and not to a third.
+func (d *descent) acceptOrDamp(theta, gradient []float64, value, rounding float64) (accepted, undecided bool) {
 	gain := d.value - value
 	ratio := gain / (-d.slope / 2)
 	if math.Abs(gain) <= rounding { // F tells no more, but the slope does
@@ -203,8 +205,8 @@ func (d *descent) acceptOrDamp(theta, gradient []float64, value, rounding float6
 		copy(theta, d.origin)
 		d.messages.response.Follow(0)
 		d.dampMore()
-		d.try(theta)
-		return false, true
+		d.advanceDamped(theta)
+		return false, false
 	}
 	shrink := 2*min(ratio, 1) - 1
 	d.stepDamping, d.dampingGrowth = max(leastDamping, d.stepDamping*max(0.1, 1-shrink*shrink*shrink)), 2
@@ -218,9 +220,9 @@ func (d *descent) dampMore() {
 	d.dampingGrowth *= 2
 }
 
-// try takes a damped step of weights and messages from theta, the origin. Where none can be
-// found, weights stay, and messages alone move on.
-func (d *descent) try(theta []float64) float64 {
+// advanceDamped takes a damped step of weights and messages from theta, the origin. Where none can be found, weights
+// stay, and messages alone move on.
+func (d *descent) advanceDamped(theta []float64) float64 {
 	copy(d.origin, theta)
 	for d.dampingGrowth <= mostGrowth {
 		if d.dense.SolveDamped(d.direction, d.originGradient, d.stepDamping) &&
@@ -251,13 +253,14 @@ func (d *descent) accept(theta, gradient []float64, value float64) {
 	}
 	copy(d.origin, theta)
 	if d.alpha > 0 {
-		d.lags = d.lags || d.mayLag() && !d.messages.holds.certified && d.passesHere > 1
-		if d.firstAlpha = d.alpha; !d.lags {
+		d.lags = d.lags || d.mayLag() && !d.run.holds.certified && d.passesHere > 1
+		d.firstAlpha = d.alpha
+		if !d.lags {
 			d.firstAlpha = min(1, lineGrowth*d.alpha)
 		}
 		d.originPoint++
 	}
-	d.messages.progress.Point = d.originPoint
+	d.run.progress.Point = d.originPoint
 	d.value, d.alpha = value, 0
 	d.rememberLowest()
 }
@@ -272,17 +275,17 @@ func (d *descent) rememberLowest() {
 
 // onLine reports weights of a step from accepted ones: with these a run that has to end now should end. Else those at
 // hand are accepted, or are those of visits, which a check will compare with the start.
-func (d *descent) onLine() bool { return d.began && d.alpha != 0 && !d.fromStart() }
+func (d *descent) onLine() bool { return d.began && d.alpha != 0 && !d.ledByVisits() }
 
-// fromStart reports that the weights at hand are those to which the first visits have led.
-func (d *descent) fromStart() bool { return d.fromVisits && d.alpha == 1 && d.slope == 0 }
+// ledByVisits reports that the weights at hand are those to which the first visits have led.
+func (d *descent) ledByVisits() bool { return d.fromVisits && d.alpha == 1 && d.slope == 0 }
 
-// shrink goes back on the line, all of the way to the start of the run, and else to the minimum of the parabola through
-// F and its slope at the origin and F here, between a tenth and half of the length.
+// shrink goes back on the line: all of the way to the start of the run where visits have led astray, and else to the
+// minimum of the parabola through F and its slope at the origin and F here, between a tenth and half of the length.
 func (d *descent) shrink(theta []float64, lacks float64, finite bool) {
 	alpha := d.alpha
 	d.lags = d.mayLag()
-	if d.fromStart() { // visits have led astray, weights and messages
+	if d.ledByVisits() { // visits have led astray, weights and messages
 		d.messages.reset()
 		d.move(theta, 0)
 		return
@@ -318,12 +321,15 @@ func (d *descent) advance(theta, gradient []float64) float64 {
 	copy(d.originGradient, gradient)
 	d.curvature.Direct(d.direction, gradient)
 	d.slope = -simd.Dot(gradient, d.direction)
-	if little, m := -d.slope/2*littleGained, d.messages; d.lags && m.holds.certified && m.progress.Pass.Gap <= little {
-		d.lags, d.firstAlpha = false, min(1, lineGrowth*d.firstAlpha) // as sweeps gain no more
-	} else if d.lags = d.lags && !(d.fell <= little); d.lags {
+	little, gap := -d.slope/2*littleGained, d.run.progress.Pass.Gap
+	switch {
+	case d.lags && d.run.holds.certified && gap <= little: // sweeps can gain no more
+		d.lags, d.firstAlpha = false, min(1, lineGrowth*d.firstAlpha)
+	case d.lags && !(d.fell <= little): // they still gain much
 		return 0
 	}
-	if d.movesMessages = d.messages.isSmall(); d.movesMessages {
+	d.lags, d.movesMessages = false, d.messages.usesResponse()
+	if d.movesMessages {
 		d.messages.response.Tangents(d.direction, 0)
 	}
 	d.messages.save()
@@ -337,15 +343,15 @@ func (d *descent) move(theta []float64, alpha float64) float64 {
 	if d.movesMessages {
 		d.messages.response.Follow(-alpha)
 	}
-	d.alpha, d.lastValue, d.passesHere, d.messages.progress.Point = alpha, math.NaN(), 0, unjudged
+	d.alpha, d.lastValue, d.passesHere, d.run.progress.Point = alpha, math.NaN(), 0, unjudged
 	if alpha == 0 {
-		d.messages.progress.Point = d.originPoint
+		d.run.progress.Point = d.originPoint
 	}
 	return alpha
 }
 
-// refreshed takes gradient and F from a check at the origin.
-func (d *descent) refreshed(gradient []float64, value float64) {
+// renewOrigin takes gradient and F from a check at the origin.
+func (d *descent) renewOrigin(gradient []float64, value float64) {
 	copy(d.originGradient, gradient)
 	d.value, d.lastValue, d.passesHere = value, value, 0
 	d.rememberLowest()

@@ -21,10 +21,10 @@
 // each cut edge keeps. Updating block i replaces its own, and those of its cut edges. So an iteration costs what its
 // block costs, whatever the size of the network, apart from the step, which goes over all weights.
 //
-// That is the loop of steps with a fixed rule (fixed and adagrad of ParseStep). It is also that of the first passes of
-// automatic steps, where F bounds the objective, but with θ ← θ̄ − P⁻¹ḡ as its last line (incremental.go). Then these
-// descend on the upper bound F of the objective (docs/explanation/equations.md, section 8): weights move after whole
-// passes, in which every block is visited at the same weights, and a step is accepted where F has fallen.
+// With the rules fixed and adagrad of ParseStep a run is this loop. With automatic steps, the default, only the first
+// passes are, with θ ← θ̄ − P⁻¹ḡ as the last line (incremental.go). Then every block is visited at the same weights, a
+// whole pass, before all weights make a step, which is accepted where F, an upper bound of the objective, has fallen
+// (docs/explanation/equations.md, section 8). Where F is no bound all of a run is such descent.
 //
 // # An iteration, function by function
 //
@@ -50,8 +50,8 @@
 //
 // # Words
 //
-//	unit           one inference. An instance has one with its labels free and, where some are hidden, another with the
-//	               known ones clamped, which counts with a minus in (8). buildUnits makes them (unit.go).
+//	unit           one inference. An instance has one with its labels free and, for each sample that hides some, another
+//	               with the known ones clamped, which counts with a minus in (8). buildUnits makes them (unit.go).
 //	block          F_i of the paper, with the same number in all units, which are visited together. cutInstance cuts.
 //	cut edge       joins two blocks, and keeps its belief of the last visit of either (unit.cutBeliefs).
 //	job            the visit of a block in some of the units, by one thread. divideUnits says in which (unitset.go).
@@ -63,16 +63,17 @@
 //	pass           visits of every block. In a whole pass weights are held, and sweeps alone may come first (sweepFirst).
 //	               What options, results and events count as passes are sweeps of the whole network (progress.Sweeps).
 //	check          whole passes that decide whether the run has converged, or what its last weights are worth.
-//	claim          that it has: claimOrGoOn makes it after a check, or where descend finds a proof, which needs none.
+//	claim          that it has: claimOrGoOn makes it after a check, or where descend finds a proof, which needs none. A
+//	               suboptimality is proved; how far messages still change the gradient is extrapolated (decide).
 //	state          all that a run needs to go on to the same bytes as if it had never stopped: weights, progress,
 //	               messages, contributions, StepRule.State. bp.State is messages and beliefs; x_s is a state of node s.
 //	promise        by how much a step should lower F. After three small ones in a row, where nothing else can be proved,
 //	               endRun claims a stationary point.
 //	residual       the largest change of a log-message or log-belief in a sweep. While it is above the constant lagging,
-//	               messages lag: they have not followed the weights.
+//	               messages lag behind the weights. descent.lags supposes so where a step was refused, or took passes.
 //	F              L of (8), to be minimised, with the dual value D of (7) in the place of B: as D ≥ B at any messages,
-//	               F ≥ L (bound.go; findGuarantees knows where that holds). upperBound finds it at the end of a whole
-//	               pass, for progress.Upper and Objective. descent accepts by it, and calls it value.
+//	               F ≥ L (bound.go; findGuarantees knows where that holds). The paper's F, with an index, are blocks.
+//	               upperBound finds it at the end of a whole pass, for progress.Upper. descent calls it value.
 //	gap            F less the value of consistent beliefs: what messages lack (passState.Gap, by endWholePass).
 //	suboptimality  progress.Upper less Lower, by raiseLowerBound: what weights lack, too. Settings.Gap bounds this one.
 //	consistent     beliefs are those in which edges agree with nodes: feasible in (2), they bound L from below.

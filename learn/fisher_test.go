@@ -26,7 +26,7 @@ func TestFisherIsExactWithoutEdges(t *testing.T) {
 	rule := &auto{}
 	oracle.OK(t, rule.Start(StepProblem{Model: e.l.model, L2: p.L2, Variables: e.l.variables, messages: e.l.messages,
 		automatic: rule}))
-	clear(rule.labels) // beliefs alone: uniform
+	clear(rule.frequencies) // beliefs alone: uniform
 	rule.takeMeanBeliefs()
 	rule.apply(product, product)
 	for i, x := range product {

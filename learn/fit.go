@@ -31,12 +31,12 @@ func Fit(ctx context.Context, p Problem, settings Settings) (*Result, error) {
 		defer l.auto.forget() // the caller keeps the rule, and with it all that it refers to
 	}
 	if s.Resume != nil {
-		// Files that are written over next were read by all.
+		// A checkpoint may write over the file next: all processes have read it before any goes on.
 		if err := s.team.Common(l.restore(s.Resume), ErrState); err != nil {
 			return nil, err
 		}
 		l.ranks.exchangeAll(true)
-		if l.auto.descends() && !l.messages.leftAccepted(l.auto.passesHere()) {
+		if l.auto.descends() && !l.messages.leftAccepted() {
 			l.messages.save()
 		}
 		s.Resume = nil // it was copied: let the memory go
@@ -44,7 +44,7 @@ func Fit(ctx context.Context, p Problem, settings Settings) (*Result, error) {
 	return l.run(ctx, began)
 }
 
-// run counts the seconds since started.
+// run is the loop, from a check of the first weights to the result. Its seconds are those since started.
 func (l *learner) run(ctx context.Context, started time.Time) (*Result, error) {
 	if l.settings.Checkpoint == nil && !l.replicated() {
 		l.stopped = ctx
@@ -120,7 +120,7 @@ func (l *learner) iterate() error {
 	p.Point = unjudged
 	// Automatic steps begin descent in here, at the end of a pass: descends reports true from then on.
 	size := l.settings.Step.Step(l.model.Weights, l.sums.gradient)
-	pass.see(report.firstResidual)
+	pass.noteResidual(report.firstResidual)
 	if (p.Iterations+1)%l.schedule.perPass() == 0 {
 		pass.end()
 		l.messages.damp(size == 0)
@@ -181,8 +181,8 @@ func (l *learner) lookAtLimits() error {
 // sumEvery is the number of passes of single visits after which totals are summed anew; whole passes do so each time.
 const sumEvery = 16
 
-// finish makes the result. An interrupted run saves its state first, but within a final check: the state before that
-// was saved already, and is what a longer run goes on from.
+// finish makes the result. An interrupted run saves its state first, unless it was in a final check: what a longer run
+// goes on from is the state before that, which was saved as the check began.
 func (l *learner) finish(status Status) (*Result, error) {
 	p, check := &l.progress, &l.progress.Check
 	if status == Interrupted && !(check.Active && check.Purpose == checkFinal) {

@@ -9,7 +9,7 @@ import (
 )
 
 // Group is several processes that make one run together. Each has all of the data, and calls Fit
-// with the same problem and settings but for Threads, and for what only one of them should do.
+// with the same problem and settings except for Threads, and for what only one of them should do.
 // Checkpoint is called in process 0 alone; State.WriteFile there brings the parts of all processes together.
 // The result is the same on all, to the last bit, and that of one process.
 //

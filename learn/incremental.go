@@ -21,9 +21,9 @@ import (
 // lead as long as they lower the gradient much, and then descent on F goes on (descent.go).
 type incremental struct {
 	incrementalState
-	inference *inference
-	shares    []float64 // [visits of a pass]
-	gradient  []float64 // ḡ
+	run      *inference
+	shares   []float64 // [visits of a pass]
+	gradient []float64 // ḡ
 }
 
 // incrementalState is what a resumed run goes on from.
@@ -35,7 +35,7 @@ type incrementalState struct {
 
 func newIncremental(run *inference) *incremental {
 	layout, visits := &run.model.Layout, run.schedule.perPass()
-	e := &incremental{inference: run}
+	e := &incremental{run: run}
 	if !run.holds.bounded { // no visit leads
 		return e
 	}
@@ -51,15 +51,15 @@ const leftByPass = 0.2
 
 // leads reports, at the end of a pass, that another one follows. With one visit a pass there is nothing to lead in.
 func (e *incremental) leads() bool {
-	passes, p := e.visits/e.inference.schedule.perPass(), &e.inference.progress
-	return e.inference.schedule.perPass() > 1 && p.GradientNorm <= p.FirstNorm*math.Pow(leftByPass, float64(passes))
+	passes, p := e.visits/e.run.schedule.perPass(), &e.run.progress
+	return e.run.schedule.perPass() > 1 && p.GradientNorm <= p.FirstNorm*math.Pow(leftByPass, float64(passes))
 }
 
 // begin starts with a gradient that is of these weights alone.
 func (e *incremental) begin(theta []float64) {
-	size := e.inference.model.Layout.TiedSize
+	size := e.run.model.Layout.TiedSize
 	for at := 0; at < len(e.weightsAt); at += size {
-		for _, span := range e.inference.shape.tied {
+		for _, span := range e.run.shape.tied {
 			copy(e.weightsAt[at+span.Part:][:span.Len], theta[span.At:])
 		}
 	}
@@ -69,15 +69,15 @@ func (e *incremental) begin(theta []float64) {
 // takeVisit renews θ̄ and ḡ, given the weights of a visit and the gradient after it. Untied weights have elements of
 // their own, and so the weights that each was last visited with.
 func (e *incremental) takeVisit(theta, gradient []float64) {
-	layout, visit := &e.inference.model.Layout, e.inference.schedule.position
-	for _, span := range e.inference.shape.tied {
+	layout, visit := &e.run.model.Layout, e.run.schedule.position
+	for _, span := range e.run.shape.tied {
 		mean, visited := e.mean[span.At:][:span.Len], e.weightsAt[visit*layout.TiedSize+span.Part:][:span.Len]
 		simd.AddScaled(mean, theta[span.At:][:span.Len], e.shares[visit])
 		simd.AddScaled(mean, visited, -e.shares[visit])
 		copy(visited, theta[span.At:])
 	}
-	for _, x := range e.inference.schedule.stepPass[visit] {
-		for _, u := range e.inference.units {
+	for _, x := range e.run.schedule.stepPass[visit] {
+		for _, u := range e.run.units {
 			u.eachUntied(layout, x, func(span *crf.Span, row int) {
 				at := span.At + row*span.Copy()
 				copy(e.mean[at:][:span.Copy()], theta[at:])
@@ -86,17 +86,17 @@ func (e *incremental) takeVisit(theta, gradient []float64) {
 	}
 	e.visits++
 	for j, g := range gradient {
-		e.gradient[j] = g - e.inference.problem.L2*(theta[j]-e.mean[j])
+		e.gradient[j] = g - e.run.problem.L2*(theta[j]-e.mean[j])
 	}
 }
 
 // visitShares returns, for every set of a pass, its share of all nodes and edges; of an edge each end has half.
 // Networks count by their weights.
 func (e *incremental) visitShares() []float64 {
-	shares, total := make([]float64, len(e.inference.schedule.stepPass)), 0.0
-	for i, blocks := range e.inference.schedule.stepPass {
+	shares, total := make([]float64, len(e.run.schedule.stepPass)), 0.0
+	for i, blocks := range e.run.schedule.stepPass {
 		for _, x := range blocks {
-			for _, u := range e.inference.units {
+			for _, u := range e.run.units {
 				block := &u.partition.Blocks[x]
 				elements := float64(len(block.Nodes)) + float64(int(block.Groups[0].Hi)+len(block.Edges))/2
 				shares[i] += max(0, u.weight) * elements

@@ -27,22 +27,21 @@ type inference struct {
 	holds        guarantees
 
 	ranks       *ranks
-	pool        *parallel.Pool[visit]
+	pool        *parallel.Pool[jobRound]
 	workers     []*worker
 	results     []jobResult // those of the jobs of a visit that are at work
 	keptResults int         // how many results are kept at once
 	partSums    partSums
 	spilled     spilled   // what is kept between visits, where it is not in memory
-	splitOf     []float64 // [jobs of all blocks] what splits add to the bound; nil: nothing, or all as blocks are visited
+	splitOf     []float64 // [jobs of all blocks] what splits add to the bound; nil: nothing, or see unit.splitAtOnce
 
 	samples                 float64 // N of (8): the sum of the samples' weights
 	variables, links        float64 // mean numbers of variables and edges per sample
 	sweepWork, gradientWork float64 // of one sweep, and one gradient, of everything: see measureWork
 }
 
-// planInference decides what a contribution looks like, what is visited together, and who does it. Each line needs some
-// of those above: a contribution is as long as the blocks ask for; jobs are divided by its length; sets of blocks are
-// made of units, and parts of all sets; and they are put in the order of their parts.
+// planInference decides what a contribution looks like, what is visited together, and who does it. The order matters:
+// jobs are divided by the length of a contribution, parts are made of all sets of blocks, and sets sorted by parts.
 func planInference(p *Problem, s *Settings) (inf *inference, err error) {
 	inf = &inference{trainingRun: planTrainingRun(p, s), samples: instances.TotalWeight(p.given().Data)}
 	if inf.units, err = buildUnits(p, s, inf.samples); err != nil {
@@ -62,7 +61,7 @@ func planInference(p *Problem, s *Settings) (inf *inference, err error) {
 	inf.holds = findGuarantees(inf.units, inf.blocks)
 	for _, u := range inf.units {
 		c := u.net.Counting
-		u.splits = inf.holds.certified && !c.Facts.Dual && c.Split != nil && u.labels != nil
+		u.splits = inf.holds.certified && !c.Facts.Dual && c.Split != nil && u.reference != nil
 	}
 	return inf, nil
 }
@@ -186,7 +185,7 @@ func (inf *inference) passWork() (work float64) {
 // each calls do for all i < n, on all threads where there are any yet.
 func (inf *inference) each(n int, do func(worker, i int)) {
 	if inf.pool != nil {
-		inf.pool.Run(visit{task: do}, n)
+		inf.pool.Run(jobRound{task: do}, n)
 		return
 	}
 	parallel.Serially(n, do)
@@ -202,8 +201,8 @@ type unitError struct {
 func (e *unitError) Error() string { return e.err.Error() }
 func (e *unitError) Unwrap() error { return e.err }
 
-// visit grounds blocks in every unit, sweeps over them, and replaces what they contribute in place, as in (9), but in
-// the totals, of which aggregate.estimate makes the gradient: Σ M τ ← Σ M τ + Σ_{entries of F_i} M (τ_new − τ_old).
+// visit grounds blocks in every unit, sweeps over them, and replaces what they contribute in place, as in (9). That is
+// in the totals, of which aggregate.estimate makes the gradient: Σ M τ ← Σ M τ + Σ_{entries of F_i} M (τ_new − τ_old).
 func (inf *inference) visit(v visit) (visitReport, error) {
 	report := visitReport{tally: nothingYet}
 	if v.kind.sums() {
@@ -213,10 +212,9 @@ func (inf *inference) visit(v visit) (visitReport, error) {
 		defer inf.addParts(&v)
 	}
 	jobs, atATime := inf.jobsOf(v.blocks), inf.atATime(v.blocks)
-	v.jobs = inf.ranks.jobs(&v, jobs)
+	mine := inf.ranks.jobs(&v, jobs)
 	for lo := 0; lo < jobs; lo += atATime {
-		v.firstJob = lo
-		results, t := inf.ranks.doJobs(v, min(atATime, jobs-lo))
+		results, t := inf.ranks.doJobs(jobRound{visit: v, jobs: mine, firstJob: lo}, min(atATime, jobs-lo))
 		if t.failed >= 0 {
 			block, _, _ := inf.job(v.blocks, lo+t.failed)
 			s := &results[t.failed]
@@ -238,7 +236,7 @@ func (inf *inference) visit(v visit) (visitReport, error) {
 }
 
 // visitJob is the part of a visit that one goroutine does for some units and one block.
-func (inf *inference) visitJob(v *visit, workerIndex, i int) {
+func (inf *inference) visitJob(v *jobRound, workerIndex, i int) {
 	if v.task != nil {
 		v.task(workerIndex, i)
 		return
@@ -248,8 +246,8 @@ func (inf *inference) visitJob(v *visit, workerIndex, i int) {
 	job := int(v.jobs[v.from+i])
 	block, lo, hi := inf.job(v.blocks, job)
 	s := &inf.results[job-v.firstJob]
-	s.begin(v)
-	w.visit, w.result, w.number = v, s, block
+	s.begin(&v.visit)
+	w.visit, w.result, w.number = &v.visit, s, block
 	for j := lo; j < hi && s.err == nil && !v.ended(); j++ {
 		if u := inf.units[j]; u.partition.Blocks[block].Elements() > 0 {
 			w.unit, w.block, w.scale = u, &u.partition.Blocks[block], u.weight/inf.weight(lo)
@@ -339,7 +337,7 @@ func (inf *inference) sumContributions() {
 func (inf *inference) upperBound() (float64, error) {
 	theta := inf.model.Weights
 	value := inf.problem.L2/2*simd.Dot(theta, theta) + inf.sums.bound()
-	if &inf.sums.reference[0] != &inf.sums.data[0] {
+	if !inf.referenceIsData() {
 		for i, x := range theta {
 			value += x * (inf.sums.reference[i] - inf.sums.data[i])
 		}
@@ -367,11 +365,13 @@ func (inf *inference) addLabels() {
 	for _, w := range inf.workers {
 		a.Adjoints = append(a.Adjoints, w.adjoint)
 	}
-	if inf.sums.data = p.Statistics; inf.sums.data == nil {
+	inf.sums.data = p.Statistics
+	if inf.sums.data == nil {
 		inf.sums.data = a.Observed()
 	}
 	inf.sums.magnitude = a.Magnitude(inf.sums.data)
-	if inf.sums.reference = inf.sums.data; inf.ownReference() {
+	inf.sums.reference = inf.sums.data
+	if inf.referenceIsData() {
 		return
 	}
 	of := make([][]*unit, len(p.Data))
@@ -380,17 +380,17 @@ func (inf *inference) addLabels() {
 	}
 	inf.sums.reference = a.Sum(func(add *ground.Adjoint, sum []float64, i int, r ground.Range) {
 		for _, u := range of[i] {
-			if u.labels != nil {
-				add.AddChange(sum, inf.model, u.in, r, u.net.Observed, u.labels, u.weight)
+			if u.reference != nil {
+				add.AddChange(sum, inf.model, u.in, r, u.net.Observed, u.reference, u.weight)
 			}
 		}
 	})
 }
 
-// ownReference reports that the labellings are all there is of labels.
-func (inf *inference) ownReference() bool {
+// referenceIsData reports that the labellings of the upper bound are all the labels there are.
+func (inf *inference) referenceIsData() bool {
 	return inf.problem.Statistics == nil && !slices.ContainsFunc(inf.units, func(u *unit) bool {
-		return u.weight < 0 || u.labels == nil || len(u.in.Samples()) > 1
+		return u.weight < 0 || u.reference == nil || len(u.in.Samples()) > 1
 	})
 }
 

@@ -81,8 +81,8 @@ func checkSums(t *testing.T, l *learner, got []float64) {
 		}
 	}
 	for _, u := range l.units {
-		if u.labels != nil {
-			adjoint.AddChange(reference, l.model, u.in, ground.Whole(u.in), nil, u.labels, u.weight)
+		if u.reference != nil {
+			adjoint.AddChange(reference, l.model, u.in, ground.Whole(u.in), nil, u.reference, u.weight)
 			if u.net.Observed != nil {
 				adjoint.AddChange(reference, l.model, u.in, ground.Whole(u.in), nil, u.net.Observed, -u.weight)
 			}

@@ -32,11 +32,9 @@ func newLearner(p *Problem, s *Settings) (*learner, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := l.memory()
-	if err := m.Within(s.Memory); err != nil {
+	if err := l.memory().makeWay(s.Memory); err != nil {
 		return nil, err
 	}
-	m.makeWay()
 	return l, l.allocate()
 }
 
@@ -56,7 +54,7 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 	}
 	if a, ok := s.Step.(interface{ automatic() *auto }); ok {
 		l.auto = a.automatic()
-		l.messages.goesBack, l.messages.response = true, inf.newResponse()
+		l.messages.auto, l.messages.response = l.auto, inf.newResponse()
 	}
 	return l, nil
 }
@@ -66,7 +64,7 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 // and workers are given the copy of the model that trainingRun.allocate makes.
 func (l *learner) allocate() (err error) {
 	team := l.settings.team
-	if l.messages.isSmall() { // each process solves the linear systems of small problems by itself
+	if l.messages.usesResponse() { // each process solves the linear systems of small problems by itself
 		team = distributed.NewTeam(nil)
 	}
 	l.ranks = newRanks(l.inference, team)
@@ -87,13 +85,13 @@ func (l *learner) allocate() (err error) {
 	return l.begin()
 }
 
-// begin makes everything what it is before the first iteration, which is a check of the weights of the start.
+// begin makes everything what it is before the first iteration: a check of the weights of the start comes first.
 func (l *learner) begin() error {
 	l.addLabels()
 	l.startCheck(checkInitial)
 	p := &l.progress
 	p.Check.Uniform = l.startsUniform()
-	if l.messages.isSmall() {
+	if l.messages.usesResponse() {
 		l.messages.response.Allocate(l.model, func(i int) *bp.State { return l.units[i].state })
 	}
 	if err := l.settings.Step.Start(StepProblem{
@@ -102,7 +100,7 @@ func (l *learner) begin() error {
 	}); err != nil {
 		return err
 	}
-	if l.auto != nil && l.auto.fisher != nil { // a rule that embeds it may have a Start of its own
+	if l.auto != nil && l.auto.fisher != nil { // a test's rule that embeds it may have a Start of its own
 		l.claims.squares = l.auto.fisher.Squares
 	}
 	l.spilled.readApart(true)

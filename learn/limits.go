@@ -87,7 +87,7 @@ const (
 	longestPause  = 10 * time.Minute
 )
 
-// assumedSaving is how many bytes a second a checkpoint takes, before one was made.
+// assumedSaving is how many bytes of a state are taken to be saved in a second, whatever those before have taken.
 const assumedSaving = 5e8
 
 // checkpointPause returns how long to wait after a checkpoint that took so long.
@@ -118,9 +118,9 @@ func (s *Settings) longest() float64 {
 // limits were raised.
 func (s *Settings) limitReached(p *progress, end float64) (Status, string) {
 	switch {
-	case p.SmallPromises >= smallPromises && p.Promised <= s.enoughPromised(p):
+	case p.SmallPromises >= smallPromises && p.Promised <= s.allowedPromise(p):
 		return StationaryPoint, fmt.Sprintf("the last %d steps promise at most %.2g, where %s may be left", smallPromises,
-			p.Promised, s.enoughText(p))
+			p.Promised, s.allowedText(p))
 	case s.EarlyStop != nil && p.SinceBest >= s.EarlyStop.Patience:
 		return EarlyStopped, fmt.Sprintf("%s did not improve on %.6g for %d evaluations ≥ patience %d",
 			s.EarlyStop.Metric, p.BestValue, p.SinceBest, s.EarlyStop.Patience)

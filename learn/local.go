@@ -47,11 +47,9 @@ func newLocalLearner(p *Problem, s *Settings) (*localLearner, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := l.memory()
-	if err := m.Within(s.Memory); err != nil {
+	if err := l.memory().makeWay(s.Memory); err != nil {
 		return nil, err
 	}
-	m.makeWay()
 	l.allocate()
 	return l, nil
 }
@@ -125,13 +123,14 @@ func (l *localLearner) run(ctx context.Context, started time.Time) (*Result, err
 			p.Status = ObjectiveFlat
 			p.Reason = fmt.Sprintf("the line search finds no smaller objective than %.10g: what is left of it is rounding",
 				p.Objective)
-			if sub, gap := l.suboptimality(), l.settings.Gap*(1+math.Abs(p.Objective)); sub > gap {
+			if sub, gap := l.suboptimality(), p.ofObjective(l.settings.Gap); sub > gap {
 				p.Reason += "; " + tooFar(sub, gap, p.GradientNorm, l.problem.L2, l.rounding)
 			}
 			continue
 		}
 		p.Iterations++
-		if p.Point = unjudged; l.settings.Method == Truncated {
+		p.Point = unjudged
+		if l.settings.Method == Truncated {
 			l.countPromise(l.steps.Promised)
 		}
 		event := Event{Block: allBlocks, Step: step, Residual: math.NaN(), Suboptimality: l.suboptimality(),
@@ -153,7 +152,7 @@ func (l *localLearner) begin() error {
 	}
 	l.steps.Begin()
 	l.take()
-	if err := l.beginAt(); err != nil {
+	if err := l.noteStart(); err != nil {
 		return err
 	}
 	return l.record(Event{Block: allBlocks, Check: true, Suboptimality: l.suboptimality(), OfErrors: l.ofErrors()})
@@ -163,7 +162,7 @@ func (l *localLearner) begin() error {
 func (l *localLearner) ended(ctx context.Context) bool {
 	p := &l.progress
 	tolerance := max(l.settings.GradientTolerance, l.settings.RelativeTolerance*p.FirstNorm, l.rounding)
-	sub, gap := l.suboptimality(), l.settings.Gap*(1+math.Abs(p.Objective))
+	sub, gap := l.suboptimality(), p.ofObjective(l.settings.Gap)
 	rests := p.GradientNorm <= l.rounding
 	switch {
 	case p.GradientNorm <= tolerance && p.GradientNorm <= math.MaxFloat64 && (!(sub > gap) || rests):
@@ -178,7 +177,7 @@ func (l *localLearner) ended(ctx context.Context) bool {
 			p.Reason += ", and l2 is 0: nothing bounds how far the optimum is"
 		}
 	case l.proves(sub):
-		p.Status, p.Reason = stationary(l.convex()), l.proof(sub)
+		p.Status, p.Reason = stationary(l.convex()), l.proofText(sub)
 	// Without a regulariser there may be no optimum.
 	case l.ofErrors() < l.settings.ErrorShare && l.problem.L2 > 0 && (l.convex() || l.objective.Filled != nil):
 		p.Status, p.Reason = stationary(l.convex()), fmt.Sprintf("the last step promised to bring "+

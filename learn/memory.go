@@ -84,7 +84,7 @@ func (l *learner) memory() *Memory {
 			Reason: fmt.Sprintf(reason, values...)})
 	}
 	// Statistics of labels and beliefs, two gradients, and labels that complete others, with sizes for a moment.
-	m.addVectors(l.trainingRun, 4+2*oneIf(!l.ownReference()))
+	m.addVectors(l.trainingRun, 4+2*oneIf(!l.referenceIsData()))
 	l.ruleMemory(m, &c)
 	const ofStates = "8 bytes for each state of every node and of both ends of every edge, in %d inferences"
 	keep("messages and beliefs", doubleBytes*c.messages, ofStates, len(l.units))
@@ -105,7 +105,8 @@ func (l *learner) memory() *Memory {
 	}
 	m.Add("potentials", busy*c.potentials+scratch, "the largest of %d blocks, for each of %.0f threads", l.blocks, busy)
 	m.addFeatures(l.problem)
-	if m.Repeated = s.team.Size() > 1 && l.messages.isSmall(); s.team.Size() > 1 && !m.Repeated {
+	m.Repeated = s.team.Size() > 1 && l.messages.usesResponse()
+	if s.team.Size() > 1 && !m.Repeated {
 		part := (c.messages*(1+copies) + c.blocks*stride + c.cut) / mostParts
 		m.Add("between processes", doubleBytes*(c.visited*stride+2*part),
 			"contributions, messages, and a part of a state that are sent")
@@ -195,7 +196,7 @@ func (l *learner) ruleMemory(m *Memory, c *count) {
 	l.hessianMemory(m)
 }
 
-// hessianMemory adds what a Hessian of all weights takes. Surely it is measured in a long descent by F alone.
+// hessianMemory adds what a Hessian of all weights takes. That stars measure it is sure in a long descent only.
 func (l *learner) hessianMemory(m *Memory) {
 	layout, n := &l.model.Layout, float64(l.model.Layout.Size)
 	p := l.messages.denseProblem(nil)
@@ -346,15 +347,16 @@ func (e *MemoryError) references() string {
 // worthCollecting is the size of runs, in bytes, before which garbage is given back.
 const worthCollecting = 8 << 20
 
-// makeWay gives back what was used before a large run, such as what reading the data has
-// left: the collector would let it lie until the run has taken as much again.
-func (m *Memory) makeWay() {
-	if m.Bytes > worthCollecting {
-		memory.GiveBack()
+// makeWay is Within, and gives back what was used before a large run, such as what reading the data has left: the
+// collector would let it lie until the run has taken as much again.
+func (m *Memory) makeWay(allowed int64) error {
+	if err := m.Within(allowed); err != nil || m.Bytes <= worthCollecting {
+		return err
 	}
+	memory.GiveBack()
+	return nil
 }
 
-// Sizes of numbers in bytes.
 const doubleBytes, singleBytes = 8.0, 4.0
 
 // Sizes says what a run works on, before it is started.

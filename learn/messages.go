@@ -14,11 +14,11 @@ import (
 // go back, or F rises at the same weights, it begins anew. Where some c_s is negative there is none: messages circle
 // in directions that F hardly feels. Small problems move messages together with weights (response) instead.
 
-// passMomentum bounds β while messages lag. Later they go round loops on which no belief depends, ever slower.
-// overRelaxed is the damping of sweeps (results/README.md). Visits of Algorithm 2 can circle for ever with it.
+// passMomentum bounds β while messages lag. Later what is left goes round loops, changes no belief, and dies like 1/t,
+// or 1/t² as β grows. overRelaxed is the damping there: visits of Algorithm 2 may circle with it (results/README.md).
 const passMomentum, overRelaxed = 0.7, -0.3
 
-// Where inference ascends no dual, messages may circle for ever, and a visit of a sweep or two is too short to notice.
+// Where sweeps need not lower a dual value messages may circle for ever, and a visit of few sweeps does not notice.
 // While the weights move they move messages too, but not by a large residual, in pass after pass. While the weights
 // stay, messages alone are the cause of a residual that does not fall. They are damped from then on.
 
@@ -37,29 +37,29 @@ const mostWhileMoving = 0.5
 // them.
 type messages struct {
 	*inference
-	response *linear.Response // nil: the problem is not small
-	goesBack bool             // automatic steps go back to messages
+	response *linear.Response // nil: the problem is too large for it
+	auto     *auto            // steps that go back to messages; nil: they are not automatic
 }
 
-// isSmall reports a problem whose messages and weights answer to each other by the solution of a linear system (linear
-// response), which larger ones have no time for.
-func (m *messages) isSmall() bool { return m.response != nil }
+// usesResponse reports a problem so small that there is time to solve the linear system by which messages and weights
+// answer to each other (linear response).
+func (m *messages) usesResponse() bool { return m.response != nil }
 
-// copies reports whether whole passes remember messages: they do where these are not solved for.
-func (m *messages) copies() bool { return !m.holds.forests && !m.isSmall() }
+// keepsCopies reports whether whole passes remember messages: they do where these are not solved for.
+func (m *messages) keepsCopies() bool { return !m.holds.forests && !m.usesResponse() }
 
-// gathers reports whether whole passes gather momentum.
-func (m *messages) gathers() bool { return m.copies() && m.holds.monotone }
+// hasMomentum reports whether whole passes have momentum.
+func (m *messages) hasMomentum() bool { return m.keepsCopies() && m.holds.monotone }
 
-// beginRound gives a round of whole passes momentum: messages and beliefs move on in the direction in which they have
-// come since the round before began. passesHere is how many passes were made at these weights.
-func (m *messages) beginRound(passesHere int) {
+// beginRound gives momentum to a round over all blocks, a whole pass or the sweeps ahead of it: messages and beliefs go
+// on in the direction in which they have come since the round before began.
+func (m *messages) beginRound() {
 	p := &m.progress
-	if !m.gathers() {
+	if !m.hasMomentum() {
 		return
 	}
-	still := passesHere > 1 || p.Check.Active && p.Check.Passes > 1
-	if still && p.Upper > p.Pass.StartUpper+meritRounding*(1+math.Abs(p.Pass.StartUpper)) {
+	still := m.auto.passesHere() > 1 || p.Check.Active && p.Check.Passes > 1
+	if still && p.Upper > p.Pass.StartUpper+valueRounding*(1+math.Abs(p.Pass.StartUpper)) {
 		p.Pass.Momentum = 0
 	}
 	p.Pass.StartUpper = p.Upper
@@ -88,14 +88,14 @@ func (c messageCopy) halves(u *unit) (messages, beliefs []float64) {
 
 // makeRoom takes the memory of the copies: of the beginning of the pass before, and of save.
 func (m *messages) makeRoom() {
-	if !m.copies() || m.units[0].passStart != nil || m.units[0].acceptedState != nil {
+	if !m.keepsCopies() || m.units[0].passStart != nil || m.units[0].acceptedState != nil {
 		return
 	}
 	for _, u := range m.units {
-		if m.gathers() {
+		if m.hasMomentum() {
 			u.passStart = u.newCopy(m.spilled.space)
 		}
-		if m.goesBack {
+		if m.auto != nil {
 			u.acceptedState = u.newCopy(m.spilled.space)
 		}
 	}
@@ -103,15 +103,15 @@ func (m *messages) makeRoom() {
 
 // leftAccepted reports that the messages at hand are no longer those which restore goes back to: a pass has
 // begun since, or has left open whether F has fallen.
-func (m *messages) leftAccepted(passesHere int) bool {
+func (m *messages) leftAccepted() bool {
 	p := &m.progress
-	return !p.Check.Active && (p.Pass.Next > 0 || passesHere > 0)
+	return !p.Check.Active && (p.Pass.Next > 0 || m.auto.passesHere() > 0)
 }
 
-// save copies messages and beliefs for restore, which goes back to them. Where linear response moves
-// messages along a line both do nothing.
+// save copies messages and beliefs for restore, which goes back to them. Both do nothing where linear response moves
+// messages along a line, and on forests, where every visit finds them anew.
 func (m *messages) save() {
-	if !m.copies() {
+	if !m.keepsCopies() {
 		return
 	}
 	m.makeRoom()
@@ -122,7 +122,7 @@ func (m *messages) save() {
 
 // restore goes back to the messages and beliefs of the accepted weights.
 func (m *messages) restore() {
-	if !m.copies() {
+	if !m.keepsCopies() {
 		return
 	}
 	m.progress.Pass.Momentum = 0
@@ -141,10 +141,10 @@ func (m *messages) reset() {
 
 // copiesKept is how many copies makeRoom makes.
 func (m *messages) copiesKept() int {
-	return oneIf(m.goesBack && m.copies()) + oneIf(m.gathers())
+	return oneIf(m.auto != nil && m.keepsCopies()) + oneIf(m.hasMomentum())
 }
 
-// damp damps messages that circle, after a pass in which weights stayed or moved.
+// damp is told of every pass, and whether weights stay after it. It damps messages that circle.
 func (m *messages) damp(weightsStay bool) {
 	if m.holds.monotone {
 		return
@@ -165,7 +165,7 @@ func (m *messages) damp(weightsStay bool) {
 
 // settle brings messages to where they settle, where they are solved for.
 func (m *messages) settle() {
-	if m.isSmall() {
+	if m.usesResponse() {
 		m.response.Tangents(nil, 0)
 	}
 }
@@ -173,7 +173,7 @@ func (m *messages) settle() {
 func (m *messages) innerLimits() bp.Limits {
 	limits := bp.Limits{
 		Tolerance: m.settings.InnerTolerance, MaxSweeps: m.settings.InnerSweeps, Damping: m.progress.MessageDamping,
-		NoProx: m.isSmall(), Outward: true,
+		NoProx: m.usesResponse(), Outward: true,
 	}
 	if m.settings.Method == InnerDual {
 		limits.MaxSweeps = 1
@@ -188,10 +188,10 @@ func (m *messages) wholeLimits() bp.Limits {
 		return bp.Limits{MaxSweeps: exactSweeps, Turns: true}
 	}
 	damping := m.progress.MessageDamping
-	if m.gathers() {
+	if m.hasMomentum() {
 		damping = overRelaxed
 	}
-	return bp.Limits{MaxSweeps: wholeSweeps, Damping: damping, NoProx: m.isSmall()}
+	return bp.Limits{MaxSweeps: wholeSweeps, Damping: damping, NoProx: m.usesResponse()}
 }
 
 // remainder returns the share of an edge's mass that consistent beliefs may leave to spread: in a whole pass of a large
@@ -204,10 +204,10 @@ func (m *messages) remainder() float64 {
 		return 0
 	case p.Check.Active && !(p.Pass.Residual <= lagging):
 		return mostRemainder
-	case p.Check.Active, !m.copies(), !m.holds.monotone && !m.holds.certified:
+	case p.Check.Active, !m.keepsCopies(), !m.holds.monotone && !m.holds.certified:
 		return 0
 	}
-	share := min(p.GradientNorm/m.sums.magnitude, m.settings.Gap*(1+math.Abs(p.Objective))/m.links)
+	share := min(p.GradientNorm/m.sums.magnitude, p.ofObjective(m.settings.Gap)/m.links)
 	if !(share <= mostRemainder/remainderShare) {
 		return mostRemainder
 	}

@@ -35,7 +35,7 @@ func TestPassMomentum(t *testing.T) {
 			if !momentum {
 				l.progress.Pass.Momentum = 0
 			}
-			l.messages.beginRound(l.auto.passesHere())
+			l.messages.beginRound()
 			for _, set := range l.schedule.wholePass {
 				oracle.Must(l.visitBlocks(visit{kind: consistentVisit, blocks: set, limits: l.messages.wholeLimits()}))(t)
 			}
@@ -96,7 +96,7 @@ func TestCirclingMessages(t *testing.T) {
 func TestObservedInCopies(t *testing.T) {
 	p := randomProblem(t, 3, problemOptions{rows: 6, cols: 6, states: 3, nodeDim: 3, edgeDim: 2, missing: 0.7})
 	l := blockLearner(t, &p)
-	l.messages.goesBack, l.messages.response = true, nil
+	l.messages.response = nil
 	l.messages.makeRoom()
 	l.messages.restore()
 	for s, y := range l.units[1].net.Observed {

@@ -16,18 +16,17 @@ type passState struct {
 	Infeasible        bool    // consistent beliefs of this pass take a forbidden state
 	Gap               float64 // of F and the value of consistent beliefs; NaN: neither is a bound; +Inf: Infeasible
 	StartUpper        float64 // F when this pass began
-	Momentum          int     // rounds since messages went back, or F rose at the same weights
+	Momentum          int     // rounds in which it has grown: since messages went back, or F rose at the same weights
 	SweepsFirst       bool    // a round of sweeps alone goes before the visits of this pass
 }
 
-// see takes note of the largest change of a message in the first sweeps of a visit.
-func (w *passState) see(change float64) {
+// noteResidual takes note of the largest change of a message in the first sweeps of a visit.
+func (w *passState) noteResidual(change float64) {
 	if !(change <= w.Current) {
 		w.Current, w.WorstAt = change, w.Next
 	}
 }
 
-// end is the end of the pass.
 func (w *passState) end() { w.Residual, w.Current, w.Next = w.Current, 0, 0 }
 
 const (
@@ -67,7 +66,7 @@ func (l *learner) visitInWholePass() (done bool, err error) {
 			return false, err
 		}
 		if !uniform {
-			l.messages.beginRound(l.auto.passesHere())
+			l.messages.beginRound()
 		}
 	}
 	before := p.Sweeps
@@ -78,7 +77,7 @@ func (l *learner) visitInWholePass() (done bool, err error) {
 	if check.Active {
 		p.CheckSweeps += p.Sweeps - before
 	}
-	at.see(report.firstResidual)
+	at.noteResidual(report.firstResidual)
 	if at.Next++; at.Next < len(l.schedule.wholePass) {
 		if !check.Active {
 			return false, l.lookAtLimits()
@@ -100,12 +99,12 @@ func (l *learner) visitInWholePass() (done bool, err error) {
 // not follow, and while they lag. F and its gradient, which take longer than the sweeps, would tell too little without.
 func (l *learner) sweepFirst() error {
 	p, at := &l.progress, &l.progress.Pass
-	at.SweepsFirst = !p.Check.Active && l.messages.gathers() && !(at.Residual <= lagging) &&
+	at.SweepsFirst = !p.Check.Active && l.messages.hasMomentum() && !(at.Residual <= lagging) &&
 		(at.SweepsFirst || l.auto.descent.lags || l.auto.passesHere() > 0)
 	if !at.SweepsFirst {
 		return nil
 	}
-	l.messages.beginRound(l.auto.passesHere())
+	l.messages.beginRound()
 	for _, blocks := range l.schedule.wholePass {
 		v := visit{kind: sweepVisit, blocks: blocks, until: l.stopped, limits: l.messages.wholeLimits()}
 		if _, err := l.visitBlocks(v); err != nil {
@@ -151,7 +150,7 @@ func (l *learner) endWholePass() (err error) {
 // not. It claims convergence, or starts the check of a claim.
 func (l *learner) descend(report *visitReport) (done bool, err error) {
 	p := &l.progress
-	accepted, moved := l.auto.descent.acceptOrShrink(l.model.Weights, l.sums.gradient, p.Upper, p.Pass.Gap)
+	accepted, undecided := l.auto.descent.acceptOrShrink(l.model.Weights, l.sums.gradient, p.Upper, p.Pass.Gap)
 	if accepted {
 		p.Accepted = p.Pass
 	}
@@ -166,14 +165,13 @@ func (l *learner) descend(report *visitReport) (done bool, err error) {
 		p.Check.Watched = l.holds.convexNumbers
 		return false, nil
 	case accepted:
-		size, moved = l.auto.advance(l.model.Weights, l.sums.gradient), true
+		size = l.auto.advance(l.model.Weights, l.sums.gradient)
 		l.notePromise(size)
-	}
-	if !moved {
+	case undecided:
 		l.messages.settle()
 	}
-	l.messages.damp(!moved || l.holds.certified && size == 0) // a step that is refused moves nothing for long
-	report.residual = p.Pass.Residual                         // of all visits of the pass
+	l.messages.damp(undecided || l.holds.certified && size == 0) // a step that is refused moves nothing for long
+	report.residual = p.Pass.Residual                            // of all visits of the pass
 	return false, l.endIteration(allBlocks, size, report)
 }
 

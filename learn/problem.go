@@ -93,8 +93,7 @@ func (m Method) sums() bool {
 	return local.Kind(m).Sums()
 }
 
-// Settings are the choices of a run. The zero value works: what Choose makes of method Auto, with automatic steps. Who
-// adds one that decides the course of a run names it in traits, for resumed runs, or in everyOption, for processes.
+// Settings are the choices of a run. The zero value works: what Choose makes of method Auto, with automatic steps.
 type Settings struct {
 	// Method is Auto by default.
 	Method Method
@@ -103,7 +102,7 @@ type Settings struct {
 	// Assign, unless it is nil, cuts them instead: of [nodes] is the block of each
 	// node, from 0 to blocks−1. Every instance must get as many blocks.
 	Assign func(*crf.Instance) (of []int32, blocks int, err error)
-	// InnerSweeps bounds the sweeps of one iteration for full and bbpl, the k of the paper's future work; inner-dual makes
+	// InnerSweeps bounds the sweeps of one iteration for full and bbpl, as the paper's future work plans; inner-dual makes
 	// one. 0 means 300, in effect to convergence, for full, and 2 for bbpl: messages persist from visit to visit, so that
 	// more sweeps per visit cost more than they gain (results/README.md). Automatic steps make three in each visit where
 	// weights move after whole passes. Truncated makes exactly so many, 0: 10.
@@ -199,7 +198,6 @@ type EarlyStop struct {
 	Minimise bool   // smaller is better (losses)
 }
 
-// Defaults of Settings.
 const (
 	defaultFullSweeps        = 300
 	defaultBlockSweeps       = 2
@@ -215,7 +213,7 @@ const (
 const leastGap = 1e-12
 
 // Resolved returns the settings with the default in the place of every zero value that stands for one: what Fit will
-// use, but for what Choose and Fit make of the data.
+// use, except for what Choose and Fit make of the data.
 func (s Settings) Resolved() Settings {
 	s.Method = cmp.Or(s.Method, Auto)
 	blocks := s.Method == BBPL || s.Method == Auto

@@ -20,8 +20,8 @@ type ranks struct {
 	all      []int // blocks
 	bounds   []int // of parts
 
-	mine  []int32 // jobs of a visit
-	heads []float64
+	mine    []int32   // jobs of a visit
+	tallies []float64 // of all processes
 }
 
 func newRanks(inf *inference, team *distributed.Team) *ranks {
@@ -84,9 +84,9 @@ func (r *ranks) jobs(v *visit, n int) []int32 {
 	return r.mine
 }
 
-// doJobs does n jobs of v, from v.firstJob on, in all processes, and returns their results, good until the next call,
-// and how they went. Where the tally says that v.until has ended the visit, some have contributed nothing.
-func (r *ranks) doJobs(v visit, n int) (results []jobResult, t tally) {
+// doJobs does a round of n jobs in all processes, and returns their results, good until the next call, and how they
+// went. Where the tally says that v.until has ended the visit, some have contributed nothing.
+func (r *ranks) doJobs(v jobRound, n int) (results []jobResult, t tally) {
 	inf := r.inf
 	lo, _ := slices.BinarySearch(v.jobs, int32(v.firstJob))
 	hi, _ := slices.BinarySearch(v.jobs, int32(v.firstJob+n))
@@ -119,7 +119,7 @@ func (r *ranks) endVisit(v *visit) {
 }
 
 // tally tells how jobs of a visit went, in all processes. jobs are done here, and results of those from v.firstJob on.
-func (r *ranks) tally(v *visit, jobs []int32, results []jobResult) tally {
+func (r *ranks) tally(v *jobRound, jobs []int32, results []jobResult) tally {
 	t := nothingYet
 	t.ended = v.ended()
 	for _, job := range jobs {
@@ -133,21 +133,21 @@ func (r *ranks) tally(v *visit, jobs []int32, results []jobResult) tally {
 		float64(t.sweeps), float64(t.work), t.residual, t.firstResidual, float64(oneIf(t.converged)),
 		float64(oneIf(t.infeasible)), float64(t.failed), float64(oneIf(t.ended)),
 	}
-	r.heads = r.GatherEach(r.heads, own[:])
+	r.tallies = r.GatherEach(r.tallies, own[:])
 	t = nothingYet
-	for x := range slices.Chunk(r.heads, len(own)) {
+	for x := range slices.Chunk(r.tallies, len(own)) {
 		t.merge(&tally{int(x[0]), int(x[1]), x[2], x[3], x[4] > 0, x[5] > 0, int(x[6]), x[7] > 0})
 	}
 	return t
 }
 
 // tellError tells all processes the error of a job, which is in its result: what fails in a visit is a number.
-func (r *ranks) tellError(v *visit, job int, s *jobResult) {
+func (r *ranks) tellError(v *jobRound, job int, s *jobResult) {
 	told := struct {
 		Unit int
 		At   *bp.NumericalError
 	}{s.failed, &bp.NumericalError{}}
-	who, text := r.whose(v, job), []byte(nil)
+	who, text := r.whose(&v.visit, job), []byte(nil)
 	if r.me == who && errors.As(s.err, &told.At) {
 		text, _ = json.Marshal(told)
 	}
@@ -158,15 +158,15 @@ func (r *ranks) tellError(v *visit, job int, s *jobResult) {
 }
 
 // tellResults tells all processes what the jobs of a round contribute.
-func (r *ranks) tellResults(v *visit, results []jobResult) {
+func (r *ranks) tellResults(v *jobRound, results []jobResult) {
 	for i := range results {
-		if job := v.firstJob + i; v.kind.contributes() && r.whose(v, job) != r.me {
+		if job := v.firstJob + i; v.kind.contributes() && r.whose(&v.visit, job) != r.me {
 			results[i].untied = numeric.Resize(results[i].untied, r.inf.untiedNumbers(&r.inf.model.Layout, v.blocks, job))
 		}
 	}
 	r.Tell(func(do func(owner int, x []float64)) {
 		for i := range results {
-			s, owner := &results[i], r.whose(v, v.firstJob+i)
+			s, owner := &results[i], r.whose(&v.visit, v.firstJob+i)
 			if !r.inf.oneUnit() {
 				do(owner, s.cut)
 			}

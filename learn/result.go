@@ -11,9 +11,9 @@ import (
 type Status string
 
 // The ways a run ends. Only Converged and StationaryPoint claim that the gradient is as small as was asked for or, by
-// Settings.Proof, that the optimum is near enough or steps promise no more, after a check of the whole network at the
-// final weights; a proof needs no more than the pass that found it, with messages as they are. Converged is the
-// optimum: Result.Convex is set. StationaryPoint need not be the best of several, or is where steps promise no more.
+// Settings.Proof or Gap alone, that the optimum is near enough or steps promise no more, after a check of the whole
+// network at the final weights; a proof needs no more than the pass that found it. Converged is the optimum:
+// Result.Convex is set. StationaryPoint need not be the best of several, or is where steps promise no more.
 const (
 	Converged       Status = "converged"
 	StationaryPoint Status = "stationary_point"
@@ -25,14 +25,13 @@ const (
 	Interrupted     Status = "interrupted"
 )
 
-// Stationary reports whether a run ended with a gradient as small as was asked for, or by Settings.Proof: at the
-// optimum, or at a stationary point of an objective that is not known to be convex.
+// Stationary reports a run that ended with a claim about its weights, Converged or StationaryPoint, not by a limit.
 func (s Status) Stationary() bool { return s == Converged || s == StationaryPoint }
 
 // limited reports whether a limit ended the run.
 func (s Status) limited() bool { return s == IterationLimit || s == PassLimit || s == TimeLimit }
 
-// stationary is the status of such a run.
+// stationary is the status of a run whose gradient, or proof, is as was asked for.
 func stationary(convex bool) Status {
 	if convex {
 		return Converged

@@ -10,7 +10,7 @@ type blockSet []int
 // weights, which visits as many blocks at a time as share no edge.
 type schedule struct {
 	stepPass, wholePass []blockSet
-	position            int // of visits, in this iteration
+	position            int // in stepPass, of what pick returned last
 	cyclic              bool
 	source              *rand.PCG
 	random              *rand.Rand
@@ -24,7 +24,8 @@ func newSchedule(j *unitSet, s *Settings) schedule {
 
 // pick returns what an iteration visits.
 func (s *schedule) pick(iteration int) blockSet {
-	if s.position = iteration % s.perPass(); !s.cyclic {
+	s.position = iteration % s.perPass()
+	if !s.cyclic {
 		s.position = s.random.IntN(s.perPass())
 	}
 	return s.stepPass[s.position]

@@ -59,7 +59,7 @@ const fetchTogether = 64
 
 // fetchAhead asks for what the jobs need that come fetchTogether after the i-th one that is done here,
 // and for the lists that say what it is some time before.
-func (s *spilled) fetchAhead(p *spill.Pages, v *visit, i int) {
+func (s *spilled) fetchAhead(p *spill.Pages, v *jobRound, i int) {
 	if s.space == nil || i%fetchTogether != 0 {
 		return
 	}
@@ -71,7 +71,7 @@ func (s *spilled) fetchAhead(p *spill.Pages, v *visit, i int) {
 		for ; from < min(to, len(v.jobs)); from++ {
 			block, lo, hi := s.job(v.blocks, int(v.jobs[from]))
 			for _, u := range s.units[lo:hi] {
-				want(p, v, u, block)
+				want(p, &v.visit, u, block)
 			}
 		}
 		p.Fetch()

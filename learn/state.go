@@ -41,8 +41,9 @@ func (l *learner) writeProof(r *Result) error {
 	return safetensors.WriteFile(l.settings.ProofFile, nil, tensors)
 }
 
-// worthSaving reports a state that may replace the checkpoint before it: at the end of a pass that did not go wrong, or
-// while a claim of convergence is checked. A final check is not saved: a longer run goes on from the state before it.
+// worthSaving reports a state that may replace the checkpoint before it: at the end of a pass that is no worse than the
+// start or, in descent, has decided on a step, and while a claim of convergence is checked. A final check is not saved:
+// a longer run goes on from the state before it.
 func (l *learner) worthSaving() bool {
 	if c := &l.progress.Check; c.Active {
 		return c.Purpose == checkConvergence
@@ -88,7 +89,7 @@ func ReadState(path string) (*State, error) {
 // savedParts are what a state of the moment has in parts.
 func (l *learner) savedParts() *savedParts {
 	return &savedParts{ranks: l.ranks, passStarts: l.progress.Pass.Momentum > 0,
-		accepted: l.messages.leftAccepted(l.auto.passesHere())}
+		accepted: l.messages.leftAccepted()}
 }
 
 func (l *learner) snapshot(s *savedParts) (*State, error) {
@@ -129,7 +130,7 @@ func (l *learner) restore(state *State) error {
 	if err := l.possible(&l.progress); err != nil {
 		return err
 	}
-	if l.progress.Pass.Momentum > 0 || l.messages.leftAccepted(l.auto.passesHere()) {
+	if l.progress.Pass.Momentum > 0 || l.messages.leftAccepted() {
 		l.messages.makeRoom()
 	}
 	first, _ := l.ranks.ownParts()

@@ -9,8 +9,8 @@ import (
 	"github.com/blockbp/blockbp/internal/numeric"
 )
 
-// StepRule moves the weights against the gradient. Of all rules but the automatic one it decides size and direction;
-// that one goes on by descent (descent.go), and so is a part of no other rule.
+// StepRule moves the weights against the gradient, and decides on size and direction. The automatic rule does so in the
+// first passes alone and then goes on by descent (descent.go): a rule from outside that has it as a part is refused.
 type StepRule interface {
 	// String returns the rule as ParseStep takes it.
 	String() string
@@ -40,7 +40,7 @@ type StepProblem struct {
 	Objective func() float64
 
 	messages  *messages // for automatic steps, which move messages back and forth
-	automatic *auto
+	automatic *auto     // the rule itself, if it is seen to be automatic: see auto.Start
 }
 
 // ParseStep reads a step rule as users give it: auto, fixed:A or adagrad:A.
@@ -68,7 +68,7 @@ type unguarded struct{}
 
 func (unguarded) Guarded() bool { return false }
 
-// fixedStep is the paper's step: θ ← θ − α ∇L/(mean number of variables).
+// fixedStep is the paper's step, θ ← θ − α g, with the mean number of variables dividing g.
 type fixedStep struct {
 	unguarded
 	alpha, scale float64
@@ -90,8 +90,8 @@ func (f *fixedStep) Step(theta, gradient []float64) float64 {
 
 func (f *fixedStep) State() any { return nil }
 
-// adaGradStep divides each coordinate's step by the root of its summed squared
-// gradients (Duchi, Hazan and Singer 2011), as the authors' code does.
+// adaGradStep divides each coordinate's step by the root of its summed squared gradients (Duchi, Hazan and Singer
+// 2011), which the paper does not print and its authors' code has.
 type adaGradStep struct {
 	unguarded
 	adaGradState

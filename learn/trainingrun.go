@@ -35,7 +35,7 @@ type progress struct {
 	FirstResidual  float64 // of the inference there
 	Objective      float64
 	GradientNorm   float64
-	Upper          float64 // F, NaN where blocks were visited at different weights
+	Upper          float64 // F, or what endWholePass puts in its place; NaN: blocks were visited at different weights
 	Lower          float64 // bound of the smallest objective, at first that of known labels, 0, or of means, −∞
 	SmallPromises  int     // steps in a row that promised little, and
 	Promised       float64 // the most that one did
@@ -84,8 +84,8 @@ func planTrainingRun(p *Problem, s *Settings) *trainingRun {
 
 func (c *trainingRun) allocate() { c.model = c.model.Clone() }
 
-// beginAt takes the values of the moment for those at the initial weights.
-func (c *trainingRun) beginAt() error {
+// noteStart takes the values of the moment for those at the initial weights.
+func (c *trainingRun) noteStart() error {
 	p := &c.progress
 	p.FirstNorm, p.FirstObjective = p.GradientNorm, p.Objective
 	if math.IsNaN(p.Objective) || math.IsInf(p.Objective, 0) {
@@ -146,7 +146,7 @@ func (c *trainingRun) record(e Event) error {
 const ruleName = "step"
 
 // state is what a checkpoint has of the run, given what a rule goes on from and other slices.
-func (c *trainingRun) state(of []trait, random []byte, rule any, others []runstate.Array) (*State, error) {
+func (c *trainingRun) state(worksOn []trait, random []byte, rule any, others []runstate.Array) (*State, error) {
 	p := &c.progress
 	recorded := p.Iterations
 	if p.Check.Active && p.Check.Purpose == checkInitial {
@@ -155,7 +155,7 @@ func (c *trainingRun) state(of []trait, random []byte, rule any, others []runsta
 	out := runstate.Saved{
 		Iteration: recorded, Run: map[string]string{}, Random: random, HasBest: c.best != nil,
 	}
-	for _, t := range c.traits(of) {
+	for _, t := range c.traits(worksOn) {
 		out.Run[t.name] = t.is
 	}
 	var arrays []runstate.Array
@@ -180,12 +180,12 @@ func (c *trainingRun) allArrays(others []runstate.Array) []runstate.Array {
 }
 
 // restoreProgress takes the progress of a saved state of the same run, and of its rule.
-func (c *trainingRun) restoreProgress(state *State, of []trait, rule any) (*runstate.Saved, error) {
+func (c *trainingRun) restoreProgress(state *State, worksOn []trait, rule any) (*runstate.Saved, error) {
 	in, err := state.saved.Parse()
 	if err != nil {
 		return nil, err
 	}
-	if err := c.sameRun(in, of); err != nil {
+	if err := c.sameRun(in, worksOn); err != nil {
 		return nil, err
 	}
 	if err := in.Rule.Decode(ruleName, rule); err != nil {
@@ -221,37 +221,40 @@ func (c *trainingRun) result(status Status) *Result {
 	}
 }
 
-// enough is how much of the objective may be left where that alone ends a run; 0: that ends none.
-func (s *Settings) enough(p *progress) float64 {
+// ofObjective is a share of 1 + |L|, relatively to which gaps are measured.
+func (p *progress) ofObjective(share float64) float64 { return share * (1 + math.Abs(p.Objective)) }
+
+// allowedGap is how much of the objective may be left where that alone ends a run; 0: that ends none.
+func (s *Settings) allowedGap(p *progress) float64 {
 	if s.gapAlone {
-		return s.Gap * (1 + math.Abs(p.Objective))
+		return p.ofObjective(s.Gap)
 	}
 	return s.Proof * (p.FirstObjective - p.Objective)
 }
 
-// enoughPromised is the same for a step's promise.
-func (s *Settings) enoughPromised(p *progress) float64 {
+// allowedPromise is what a step may promise at most to count among those that end a run (notePromise).
+func (s *Settings) allowedPromise(p *progress) float64 {
 	if s.gapAlone {
-		return promisedPart * s.enough(p)
+		return promisedPart * s.allowedGap(p)
 	}
-	return s.enough(p)
+	return s.allowedGap(p)
 }
 
-func (s *Settings) enoughText(p *progress) string {
+func (s *Settings) allowedText(p *progress) string {
 	if s.gapAlone {
-		return fmt.Sprintf("%.3g", s.enough(p))
+		return fmt.Sprintf("%.3g", s.allowedGap(p))
 	}
-	return fmt.Sprintf("%.3g, %v of what was gained", s.enough(p), s.Proof)
+	return fmt.Sprintf("%.3g, %v of what was gained", s.allowedGap(p), s.Proof)
 }
 
-// proves reports that a suboptimality is enough.
+// proves reports that a suboptimality is small enough to end the run, whatever gradient and messages lack.
 func (c *trainingRun) proves(suboptimality float64) bool {
-	enough := c.settings.enough(&c.progress)
-	return enough > 0 && suboptimality <= enough
+	allowed := c.settings.allowedGap(&c.progress)
+	return allowed > 0 && suboptimality <= allowed
 }
 
-func (c *trainingRun) proof(suboptimality float64) string {
-	return fmt.Sprintf("suboptimality %.3g ≤ %s", suboptimality, c.settings.enoughText(&c.progress))
+func (c *trainingRun) proofText(suboptimality float64) string {
+	return fmt.Sprintf("suboptimality %.3g ≤ %s", suboptimality, c.settings.allowedText(&c.progress))
 }
 
 // sizes counts what the run works on.
@@ -265,9 +268,10 @@ func (c *trainingRun) sizes(blocks int, stateBytes int64) *Sizes {
 	return sizes
 }
 
-// traits are what a run works on, which are given, and how. A state is of use to no other run, which could not go on
-// to the same bytes. What only one of two runs has, as the seed of an order, is nothing that they differ in.
-func (c *trainingRun) traits(of []trait) []trait {
+// traits are what a run works on, which are given, and how: no run that differs in them can go on from a state to the
+// same bytes. What only one of two runs has, as the seed of an order, is no difference. A new setting that decides the
+// course of a run belongs here or, where a resumed run may have another, in everyOption.
+func (c *trainingRun) traits(worksOn []trait) []trait {
 	s := c.settings
 	step, order := s.Step.String(), "cyclic"
 	if s.Method.Local() {
@@ -281,7 +285,7 @@ func (c *trainingRun) traits(of []trait) []trait {
 		{"blocks together", fmt.Sprint(s.Together)}, {"l2", fmt.Sprint(c.problem.L2)},
 		{"loss", fmt.Sprint(c.problem.Loss)},
 		{"inner sweeps", fmt.Sprint(s.InnerSweeps)}, {"inner tolerance", fmt.Sprint(s.InnerTolerance)},
-	}, of...)
+	}, worksOn...)
 	if s.EarlyStop != nil {
 		all = append(all, trait{"early stopping by", s.EarlyStop.Metric})
 	}
@@ -292,8 +296,8 @@ func (c *trainingRun) traits(of []trait) []trait {
 }
 
 // sameRun refuses a state of another run.
-func (c *trainingRun) sameRun(in *runstate.Saved, of []trait) error {
-	for _, t := range c.traits(of) {
+func (c *trainingRun) sameRun(in *runstate.Saved, worksOn []trait) error {
+	for _, t := range c.traits(worksOn) {
 		if was, ok := in.Run[t.name]; ok && was != t.is {
 			return runstate.Errorf("it was written with %s %s, this run has %s; use the same, or start a new run",
 				t.name, was, t.is)
@@ -302,13 +306,13 @@ func (c *trainingRun) sameRun(in *runstate.Saved, of []trait) error {
 	return nil
 }
 
-// countPromise is notePromise for one step.
+// countPromise counts a step among those in a row that promise little, or begins to count anew.
 func (c *trainingRun) countPromise(promise float64) {
 	p := &c.progress
-	enough, most := c.settings.enoughPromised(p), max(p.Promised, promise)
+	allowed, most := c.settings.allowedPromise(p), max(p.Promised, promise)
 	switch {
-	case enough == 0:
-	case most >= 0 && most <= enough:
+	case allowed == 0:
+	case most >= 0 && most <= allowed:
 		p.SmallPromises, p.Promised = p.SmallPromises+1, most
 	default:
 		p.SmallPromises, p.Promised = 0, 0

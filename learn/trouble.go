@@ -153,8 +153,7 @@ func (d *diagnosis) locate(err error) error {
 		Reason: fmt.Sprintf("%v; %s", numerical, cause)}
 }
 
-// worseThanStart reports that the objective of a check is above that of the start
-// by more than the residuals of the two checks explain.
+// worseThanStart reports an objective above that of the start by more than the residuals of their checks explain.
 func (d *diagnosis) worseThanStart() bool {
 	p := &d.progress
 	return p.Iterations > 0 && p.Objective > p.FirstObjective+d.slack(p.FirstResidual, p.Pass.Residual)

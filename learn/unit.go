@@ -29,10 +29,9 @@ type unit struct {
 	weight    float64   // of its free energy in the objective; negative if clamped for hidden labels
 	extra     []float64 // of a free unit: see nodeWeight; nil: zeros
 	taken     []float64 // of a free unit: see nodeCurvature; nil: zeros
-	labels    []int32   // of the upper bound; nil: there are none
+	reference []int32   // labels y of the upper bound, and of Problem.Loss; nil: there are none
 	splits    bool      // F is a bound by a split of its counting numbers (counting.Numbers.Split)
-	// untied holds the beliefs, at the last visit, of the entries that have
-	// weights of their own; indexed like the untied weights.
+	// untied has the beliefs at the last visit of entries with weights of their own, indexed like the untied weights.
 	untied []float64
 	// cutBeliefs holds, of every cut edge, its belief at the last visit and its terms of the upper bound and of
 	// Σ c H(τ): see worker.go.
@@ -51,7 +50,7 @@ func buildUnits(p *Problem, s *Settings, total float64) (units []*unit, err erro
 	all, failed, ofGraph := make([][]*unit, len(p.Data)), make([]error, len(p.Data)), map[*graph.Graph]*unit{}
 	for i, in := range p.Data {
 		free := &unit{instance: i, in: in}
-		if err := free.shape(p, s, cuts, ofGraph); err != nil {
+		if err := free.plan(p, s, cuts, ofGraph); err != nil {
 			return nil, fmt.Errorf("instance %d (%s): %w", i, in.Name, err)
 		}
 		all[i] = []*unit{free}
@@ -86,9 +85,9 @@ func resolveCuts(p *Problem, s *Settings) (cuts []cut.Cut, err error) {
 	return cuts, nil
 }
 
-// shape finds blocks, counting numbers and the places of messages of a free unit. Units of the same graph
+// plan finds blocks, counting numbers and the places of messages of a free unit. Units of the same graph
 // share those of the first, which ofGraph has.
-func (u *unit) shape(p *Problem, s *Settings, cuts []cut.Cut, ofGraph map[*graph.Graph]*unit) (err error) {
+func (u *unit) plan(p *Problem, s *Settings, cuts []cut.Cut, ofGraph map[*graph.Graph]*unit) (err error) {
 	g := u.in.Graph
 	if first := ofGraph[g]; first != nil {
 		if u.partition = first.partition; len(u.in.Schema().NodeTypes) == 1 {
@@ -132,7 +131,7 @@ func cutInstance(p *Problem, s *Settings, cuts []cut.Cut, u *unit) (*partition.P
 func (p *Problem) addClamped(units []*unit, total float64) ([]*unit, error) {
 	free := units[0]
 	in, part, net := free.in, free.partition, free.net
-	free.labels = referenceLabels(in, p.Model.Layout.Masked)
+	free.reference = referenceLabels(in, p.Model.Layout.Masked)
 	weights := 0.0
 	for _, term := range ground.Terms(p.ClassWeights, in) {
 		labels := term.Labels
@@ -152,12 +151,15 @@ func (p *Problem) addClamped(units []*unit, total float64) ([]*unit, error) {
 		u.weight = -in.Weight() * term.Weight / total
 		switch {
 		case !slices.Contains(term.Truth, crf.Unobserved):
-			u.labels = term.Truth
+			u.reference = term.Truth
 		case !p.Model.Layout.Masked && (u.weight > 0 || !net.Counting.Facts.Dual):
-			u.labels = instances.WithoutHidden(term.Truth)
+			u.reference = instances.WithoutHidden(term.Truth)
 		}
-		if u.weight > 0 || !p.Model.Layout.Masked {
-			free.addExtra(labels, u.weight)
+		switch {
+		case u.weight > 0:
+			addHidden(&free.extra, labels, u.weight)
+		case !p.Model.Layout.Masked:
+			addHidden(&free.taken, labels, u.weight)
 		}
 		units = append(units, u)
 	}
@@ -183,13 +185,8 @@ func (u *unit) newCopy(space *spill.Space) messageCopy {
 	return c
 }
 
-// addExtra notes that the nodes without a state in observed have a term more, of some weight.
-// A negative weight is what hidden labels take.
-func (u *unit) addExtra(observed []int32, weight float64) {
-	to := &u.extra
-	if weight < 0 {
-		to = &u.taken
-	}
+// addHidden adds a weight to those of the nodes without a state in observed.
+func addHidden(to *[]float64, observed []int32, weight float64) {
 	if *to == nil {
 		*to = make([]float64, len(observed))
 	}
@@ -200,8 +197,7 @@ func (u *unit) addExtra(observed []int32, weight float64) {
 	}
 }
 
-// nodeWeight is the weight of a node of a free unit in the objective, in all units of its
-// instance where nothing but a class weight hides it.
+// nodeWeight is the weight of a node of a free unit in the objective, with those of the units that class weights add.
 func (u *unit) nodeWeight(s int32) float64 {
 	if u.extra == nil {
 		return u.weight
@@ -217,10 +213,10 @@ func (u *unit) edgeWeight(e int32) float64 {
 	return u.weight + max(u.extra[u.in.Graph.U(e)], u.extra[u.in.Graph.V(e)])
 }
 
-// nodeCurvature and edgeCurvature are the weights of the curvature that an element has in the objective as far as it
-// does not answer to others: what it has in the free network, and clamped ones take again where its labels are
-// hidden. Of an edge with one hidden end half is taken, and of masked models nothing: where beliefs are infeasible
-// dual values decide, which longer steps outrun.
+// nodeCurvature and edgeCurvature are what the curvature of a node and of an edge counts in the objective, as if none
+// answered to others: the weight in the free network, less what clamped ones take again where labels are hidden. Of
+// an edge with one hidden end they take half, and in masked models nothing: where beliefs are infeasible dual values
+// decide, which longer steps would outrun.
 func (u *unit) nodeCurvature(s int32) float64 { return u.curvature(u.nodeWeight(s), s, s) }
 
 func (u *unit) edgeCurvature(e int32) float64 {
@@ -231,7 +227,7 @@ func (u *unit) curvature(weight float64, s, t int32) float64 {
 	if u.taken == nil {
 		return weight
 	}
-	if left := weight + (u.taken[s]+u.taken[t])/2; left > meritRounding*weight {
+	if left := weight + (u.taken[s]+u.taken[t])/2; left > valueRounding*weight {
 		return left
 	}
 	return 0
@@ -245,17 +241,17 @@ func (u *unit) work() (n int) {
 	return n
 }
 
-// isFree reports whether no node of a unit is observed.
+// isFree reports the free unit of an instance: a clamped one has Observed, even where no label of its sample is known.
 func (u *unit) isFree() bool { return u.net.Observed == nil }
 
-// crossNodes returns the term of nodes in the bound, given their free energy.
-func (u *unit) crossNodes(nodes []int32, free float64) (sum float64) {
-	if u.labels == nil {
+// boundOfNodes returns the term of nodes in the bound, given their free energy.
+func (u *unit) boundOfNodes(nodes []int32, free float64) (sum float64) {
+	if u.reference == nil {
 		return free
 	}
 	for _, s := range nodes {
 		if c := u.net.Counting.Node[s]; c != 0 {
-			sum -= c * u.net.LogBelief(u.state, s, u.labels[s])
+			sum -= c * u.net.LogBelief(u.state, s, u.reference[s])
 		}
 	}
 	return sum
@@ -263,7 +259,7 @@ func (u *unit) crossNodes(nodes []int32, free float64) (sum float64) {
 
 // byConsistent reports a clamped unit whose value in F is the free energy of its consistent beliefs, at most
 // B(clamped): subtracted from D(free) it leaves an upper bound of L, where the difference of two duals is none.
-func (u *unit) byConsistent() bool { return u.labels == nil && u.weight < 0 }
+func (u *unit) byConsistent() bool { return u.reference == nil && u.weight < 0 }
 
 // linear is a unit as linear systems know it.
 func (u *unit) linear() linear.Unit {

@@ -81,7 +81,7 @@ func (j *unitSet) placeOfJob(blocks []int, job int) int {
 }
 
 // atATime is how many jobs are done before their results are taken: those of some blocks, whole ones, and as many each
-// time, but for the last.
+// time, except for the last.
 func (j *unitSet) atATime(blocks []int) int {
 	most := max(1, resultsAtATime/j.perBlock())
 	times := (len(blocks) + most - 1) / most

@@ -6,8 +6,7 @@ import (
 	"github.com/blockbp/blockbp/internal/bp"
 )
 
-// jobResult is what a job finds. A job is the visit of one block in some of the units; its result is what they
-// contribute to the gradient there, and how their inference went.
+// jobResult is what a job finds: what its units contribute to the gradient, and how their inference went.
 type jobResult struct {
 	inside []float64 // [stride] contribution of the block: units count relatively to the weight of the job
 	cut    []float64 // [stride] by how much its cut edges change the totals; empty where there are none
@@ -39,10 +38,10 @@ const (
 // contributes reports whether a visit of this kind makes new contributions.
 func (k visitKind) contributes() bool { return k <= consistentVisit }
 
-// sums reports whether they change the totals.
+// sums reports whether a visit of this kind changes the totals.
 func (k visitKind) sums() bool { return k <= sumVisit }
 
-// bounds reports whether these have terms of F.
+// bounds reports whether contributions of this kind have terms of F.
 func (k visitKind) bounds() bool { return k == forestVisit || k == consistentVisit }
 
 // visit is one visit of some blocks, of which no two share an edge, in all units.
@@ -52,12 +51,17 @@ type visit struct {
 	limits bp.Limits
 	// remainder is the share of an edge's mass that consistent beliefs may leave to spread.
 	remainder float64
-	// until ends the visit between two sweeps, with what it has not contributed yet; nil: all sweeps are made.
-	until    context.Context
-	jobs     []int32             // those that are done here
-	firstJob int                 // job of this round, of all processes
-	from     int                 // the place in jobs of the first one of this round that is done here
-	task     func(worker, i int) // in the place of a visit
+	// until ends the visit between two sweeps, before the jobs at work contribute; nil: all sweeps are made.
+	until context.Context
+}
+
+// jobRound is what threads work on at a time: those jobs of a visit whose results are kept together, or another task.
+type jobRound struct {
+	visit
+	jobs     []int32             // of the visit that are done in this process
+	from     int                 // where in jobs those of this round begin
+	firstJob int                 // first job of this round in any process: its result is inference.results[0]
+	task     func(worker, i int) // to do in the place of a visit: see inference.each
 }
 
 // ended reports that the visit was.

@@ -53,7 +53,7 @@ func (w *worker) visitUnit() (err error) {
 	}
 	w.addLoss()
 	if kind == splitVisit {
-		value, err := w.space.SplitValue(u.net, u.state, block, u.labels)
+		value, err := w.space.SplitValue(u.net, u.state, block, u.reference)
 		w.result.split += u.weight * value
 		return err
 	}
@@ -72,16 +72,16 @@ func (w *worker) addLoss() {
 	pot := &w.space.Potentials
 	for p, s := range w.block.Nodes {
 		own := pot.Node[pot.NodeAt[p]:pot.NodeAt[p+1]]
-		right := own[w.unit.labels[s]]
+		right := own[w.unit.reference[s]]
 		for x := range own {
 			own[x] += w.loss
 		}
-		own[w.unit.labels[s]] = right
+		own[w.unit.reference[s]] = right
 	}
 }
 
-// sweep makes the sweeps of a visit. But for visits of many sweeps that a time limit ends, and those of a run that
-// saves no state, a block is finished: a state between two sweeps could not be resumed to the same bytes.
+// sweep makes the sweeps of a visit, all of them, as a state between two could not be resumed to the same bytes: except
+// where a time limit ends a visit of many sweeps, and in a run that saves no state.
 func (w *worker) sweep() error {
 	until := w.visit.until
 	if until == nil {
@@ -123,7 +123,7 @@ func (w *worker) contribute() error {
 		lo = hi
 	}
 	if w.split {
-		s.inside[w.shape.boundAt()] += w.scale * w.space.SplitNodes(u.net, u.state, block, u.labels)
+		s.inside[w.shape.boundAt()] += w.scale * w.space.NodeTerms(u.net, u.state, block, u.reference)
 	}
 	return nil
 }
@@ -151,7 +151,7 @@ func (w *worker) contributeNodes(lo, hi int) {
 	free := w.space.NodeBeliefs(w.belief, u.net, u.state, w.block, lo, hi)
 	s.freeEnergy += w.scale * free
 	if w.visit.kind.bounds() {
-		s.inside[w.shape.boundAt()] += w.scale * u.crossNodes(nodes, free)
+		s.inside[w.shape.boundAt()] += w.scale * u.boundOfNodes(nodes, free)
 	}
 	if span.Untied {
 		for i, node := range nodes {
@@ -182,7 +182,7 @@ func (w *worker) contributeEdges(lo, hi int) error {
 	if err != nil {
 		return err
 	}
-	cross, free, err := w.edgeValues(lo, hi, beliefs, free)
+	bound, free, err := w.edgeValues(lo, hi, beliefs, free)
 	if err != nil {
 		return err
 	}
@@ -190,7 +190,7 @@ func (w *worker) contributeEdges(lo, hi int) error {
 		w.changeEdges(lo, hi, beliefs)
 		return nil
 	}
-	s.inside[w.shape.boundAt()] += w.scale * cross
+	s.inside[w.shape.boundAt()] += w.scale * bound
 	s.freeEnergy += w.scale * free
 	if span.Untied {
 		for i, e := range edges {
@@ -225,16 +225,16 @@ func (w *worker) rescale(beliefs, sum []float64) {
 }
 
 // edgeValues makes beliefs of edges consistent, where the visit asks for it, and returns what they add to the upper
-// bound, which it leaves for each edge in w.logs, and their free energy, or of consistent ones Σ ρ H(τ). messages is
+// bound, which it leaves for each edge in w.logs, and their free energy, or of consistent ones Σ ρ H(τ). energy is
 // the free energy of the beliefs as messages give them.
-func (w *worker) edgeValues(lo, hi int, beliefs []float64, messages float64) (cross, free float64, err error) {
+func (w *worker) edgeValues(lo, hi int, beliefs []float64, energy float64) (bound, free float64, err error) {
 	u, v := w.unit, w.visit
-	free = messages
-	if cross, err = w.crossEdges(lo, hi, beliefs, free); err != nil {
+	free = energy
+	if bound, err = w.boundOfEdges(lo, hi, beliefs, free); err != nil {
 		return 0, 0, err
 	}
-	if v.kind.bounds() && u.labels == nil && !u.byConsistent() && w.isCut(lo) {
-		cross = w.freeEnergies(lo, beliefs)
+	if v.kind.bounds() && u.reference == nil && !u.byConsistent() && w.isCut(lo) {
+		bound = w.freeEnergies(lo, beliefs)
 	}
 	feasible := true
 	if v.kind == consistentVisit {
@@ -244,31 +244,31 @@ func (w *worker) edgeValues(lo, hi int, beliefs []float64, messages float64) (cr
 	}
 	w.result.infeasible = w.result.infeasible || !feasible
 	if v.kind.bounds() && u.byConsistent() {
-		cross = w.freeEnergies(lo, beliefs)
+		bound = w.freeEnergies(lo, beliefs)
 	}
-	return cross, free, err
+	return bound, free, err
 }
 
 // Beliefs below smallestBelief may have underflowed: their logarithms are found without them.
 const smallestBelief = 1e-290
 
-// crossEdges returns the term in the bound of the edges lo ≤ q < hi of the block, given their beliefs and free energy.
-// It leaves each edge's term in w.logs, where there are labels. Without bounds it is 0.
-func (w *worker) crossEdges(lo, hi int, beliefs []float64, free float64) (sum float64, err error) {
+// boundOfEdges returns the term in F of the edges lo ≤ q < hi of the block, given their beliefs and free energy. Where
+// there are labels, it leaves each edge's term in w.logs. In visits without terms of F it is 0.
+func (w *worker) boundOfEdges(lo, hi int, beliefs []float64, free float64) (sum float64, err error) {
 	u, edges, n := w.unit, w.block.Edges[lo:hi], hi-lo
 	w.logs = numeric.Resize(w.logs, n)
 	if !w.visit.kind.bounds() {
 		clear(w.logs)
 		return 0, nil
 	}
-	if u.labels == nil {
+	if u.reference == nil {
 		return free, nil
 	}
 	us, vs := u.in.Graph.Ends()
 	states := len(beliefs) / n
 	small := false
 	of := func(i int, e int32) float64 {
-		return beliefs[i*states:][int(u.labels[us[e]])*int(u.net.Card[vs[e]])+int(u.labels[vs[e]])]
+		return beliefs[i*states:][int(u.reference[us[e]])*int(u.net.Card[vs[e]])+int(u.reference[vs[e]])]
 	}
 	for i, e := range edges {
 		w.logs[i] = of(i, e)
@@ -277,7 +277,7 @@ func (w *worker) crossEdges(lo, hi int, beliefs []float64, free float64) (sum fl
 	simd.Log(w.logs, w.logs)
 	for i, e := range edges {
 		if small && !(of(i, e) >= smallestBelief) {
-			w.logs[i], err = w.space.LogPair(u.net, u.state, w.block, lo+i, u.labels[us[e]], u.labels[vs[e]])
+			w.logs[i], err = w.space.LogPair(u.net, u.state, w.block, lo+i, u.reference[us[e]], u.reference[vs[e]])
 			if err != nil {
 				return 0, err
 			}

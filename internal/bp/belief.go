@@ -20,7 +20,7 @@ func (w *Workspace) EdgeBelief(dst []float64, net *Net, st *State, block *partit
 	return net.Counting.Edge[block.Edges[q]] * (logZ - product), err
 }
 
-// edgeBelief is EdgeBelief, but for what it returns: the logarithm of what the
+// edgeBelief is EdgeBelief, except for what it returns: the logarithm of what the
 // belief was divided by, and Σ log (τ_u/m_u) τ_uv + Σ log (τ_v/m_v) τ_uv, m being the
 // messages along the edge. The share of the free energy is ρ_uv times the difference.
 func (w *Workspace) edgeBelief(dst []float64, net *Net, st *State, block *partition.Block, q int) (logZ,

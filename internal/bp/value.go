@@ -56,7 +56,7 @@ func (w *Workspace) Evaluate(net *Net, st *State, block *partition.Block, primal
 			sum.Primal += w.PairFreeEnergy(pair, net, block, q)
 		}
 	}
-	sum.Dual += w.SplitNodes(net, st, block, nil)
+	sum.Dual += w.NodeTerms(net, st, block, nil)
 	return sum, nil
 }
 
@@ -104,7 +104,7 @@ func (w *Workspace) PairFreeEnergy(pair []float64, net *Net, block *partition.Bl
 // a_s(y_s)).
 
 // BeginSplit prepares for what a split adds to the terms of the block's nodes: AddSplit comes
-// for all edges of the block, then SplitNodes.
+// for all edges of the block, then NodeTerms.
 func (w *Workspace) BeginSplit(net *Net, block *partition.Block) {
 	pot := &w.Potentials
 	w.conditional = numeric.Resize(w.conditional, len(pot.Node))
@@ -213,7 +213,7 @@ func (w *Workspace) marginalLogs(logs []float64, logZ float64, net *Net, st *Sta
 // splitEntries is how many entries of beliefs SplitValue computes together: few enough for the nearest cache.
 const splitEntries = 2048
 
-// SplitValue is BeginSplit, AddSplit and SplitNodes.
+// SplitValue is BeginSplit, AddSplit and NodeTerms.
 func (w *Workspace) SplitValue(net *Net, st *State, block *partition.Block, labels []int32) (float64, error) {
 	w.BeginSplit(net, block)
 	for lo := 0; lo < len(block.Edges); {
@@ -228,13 +228,13 @@ func (w *Workspace) SplitValue(net *Net, st *State, block *partition.Block, labe
 		}
 		lo = hi
 	}
-	return w.SplitNodes(net, st, block, labels), nil
+	return w.NodeTerms(net, st, block, labels), nil
 }
 
-// SplitNodes returns the sum of the nodes' terms of the dual value, c'_s log Σ_x exp{a_s(x)/c'_s}, its limit max a_s
+// NodeTerms returns the sum of the nodes' terms of the dual value, c'_s log Σ_x exp{a_s(x)/c'_s}, its limit max a_s
 // for c'_s = 0, and +Inf for a negative c_s without a split. With labels y, which nothing forbids, it is what the dual
 // value has more than ⟨θ, w(y)⟩ − Σ_uv ρ log τ_uv(y_u,y_v) − Σ_s c_s log τ_s(y_s), for nodes of which none is observed.
-func (w *Workspace) SplitNodes(net *Net, st *State, block *partition.Block, labels []int32) (total float64) {
+func (w *Workspace) NodeTerms(net *Net, st *State, block *partition.Block, labels []int32) (total float64) {
 	soft := &w.soft
 	soft.fit(net.maxCard)
 	split, pot := net.Counting.Split, &w.Potentials

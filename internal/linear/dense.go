@@ -9,8 +9,8 @@ import (
 )
 
 // Dense is the Hessian of all weights together, as it is measured where the beliefs are: a preconditioner, renewed as
-// the number of passes grows, which costs a share of them at most. For large data it is of stars (Sample). For small
-// problems it is the Hessian itself (Response), renewed at each step of descent, which makes that Newton's method.
+// the number of accepted steps grows, at a share of the cost of as many passes. For large data it is of stars (Sample).
+// For small problems it is the Hessian itself (Response), renewed at each step of descent: that is Newton's method.
 type Dense struct {
 	DenseState
 	DenseProblem
@@ -132,9 +132,9 @@ func (d *Dense) Measure(gradient []float64, damping float64) (err error) {
 	return err
 }
 
-// EndPass renews the factor if it is time, with a damping of stars, and reports whether it did. A Hessian that
-// cannot be measured or factorised leaves the last one in place.
-func (d *Dense) EndPass(damping float64) bool {
+// Renew is told of an accepted step: if it is time, it renews the factor, with a damping of stars, and reports that it
+// did. A Hessian that cannot be measured or factorised leaves the last one in place.
+func (d *Dense) Renew(damping float64) bool {
 	d.Passes++
 	if !d.Measures() || float64(d.Passes) < d.Due || !d.affords(d.renewal) {
 		return false

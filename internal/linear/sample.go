@@ -18,7 +18,7 @@ import (
 
 // Sample measures a Hessian of stars (Stars) where the beliefs are at the moment: each node answers, with the
 // messages along its edges, while its neighbours hold their beliefs (docs/explanation/equations.md, section 8). A star
-// is exactly what a visit of the paper finds whose block is one node.
+// is how the block of one node answers in a visit of the paper's Algorithm 2.
 //
 // Beliefs far from their mean, as most are where a model is sure, make this another matrix than Kronecker products:
 // those know of a mean covariance only. The sums are over a sample of the nodes, and over half of each of their edges.
