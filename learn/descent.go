@@ -80,8 +80,8 @@ const (
 	// the damping above rounding, and a growth of mostGrowth, after 20 steps in a row that were not
 	// accepted, shows that there is nothing to gain.
 	leastRatio, leastDamping, mostGrowth = 1e-3, 1e-14, 1 << 20
-	// While F bounds the objective and does not tell whether that fell, passes go on at the same weights as long as each
-	// gains goodPart of what is lacking. To go back after some would lose what their sweeps have found (results/README.md).
+	// goodPart of what F lacks each pass has to gain while F, a bound, leaves open whether the objective fell. To go back
+	// after some passes would lose what their sweeps have found (results/README.md).
 	goodPart = 0.1
 	// mostUnsettled is the share of the fall to be judged by which an F that is no bound may
 	// still change in a pass, and mostPassesHere how many passes at the same weights wait for that.
