@@ -92,7 +92,7 @@ var mayImport = map[string][]string{
 	"internal/option": {"internal/printable"},
 	"internal/formats": {"internal/option", "internal/fileio", "internal/npy", "internal/numeric",
 		"internal/printable"},
-	"internal/npy":         {"internal/option", "internal/fileio", "internal/memory"},
+	"internal/npy":         {"internal/option", "internal/fileio", "internal/memory", "internal/numeric"},
 	"internal/printable":   {},
 	"internal/numeric":     {},
 	"internal/parallel":    {},

@@ -121,6 +121,8 @@ func TestAdviceRuns(t *testing.T) {
 			tags[1:3]},
 		{"words.csv", "word,tag\nAnn,B-PER\nLee,I-PER\n\nOslo,B-LOC\n", "words.conll", [][]string{{"Ann", "Lee"}, {"Oslo"}},
 			tags[:3]},
+		{"ids.csv", "id,token,label\n1,Ann,B-PER\n2,Lee,I-PER\n3,Lee,I-PER\n1,Oslo,B-LOC\n", "ids.conll",
+			[][]string{{"Ann", "Lee", "Lee"}, {"Oslo"}}, tags[:3]},
 		{"bert.csv", ",doc_id,sentence_id,words,labels\n0,1,0,Ann,B-PER\n1,1,1,Lee,I-PER\n2,2,1,\"a, b\",O\n", "bert.conll",
 			[][]string{{"Ann"}, {"Lee"}, {"a, b"}}, tags[1:]},
 		{"hf.csv", "id,tokens,ner_tags\n0,\"['Ann' 'Lee' 'sings' 'a' \"\"b'c\"\"]\",\"['B-PER', 'I-PER', 'O', 'O', 'O']\"\n",
@@ -250,10 +252,13 @@ func TestEdgeList(t *testing.T) {
 
 // TestEdgeListOfNames: ends may be names below a header, and errors are at the line where an edge stands.
 func TestEdgeListOfNames(t *testing.T) {
-	const nodes = "id,label\nann,x\nbob,y\ncid,y\ndan,x\n"
+	const nodes = "id,label\nann,x\nbob,y\ncid,y\ndan,x\nm\u00e9l,x\n0,x\n1,x\n2,y\n"
 	for text, want := range map[string]string{
 		"source target\nann bob\nbob cid\ncid dan\n":             "",
 		"from\tto\tsum\nann\tbob\t1\nbob\tcid\t2\ncid\tdan\t4\n": "",
+		"me\u0301l bob\nbob cid\ncid dan\n":                      "", // of another form of Unicode
+		"0 1 1.5\n2 0 1\n1 2 0\n":                                "",
+		"0 1 1\n1 0 1\n1 1 0\n":                                  "it is rows of numbers",
 		// Words that stand in no other row are nodes all the same.
 		"eve bob\nbob cid\ncid dan\n":                  `e.txt:1:source: there is no node "eve"`,
 		"person friend\nann bob\nbob cid\ncid dan\n":   `e.txt:1`,

@@ -143,7 +143,7 @@ func (t *labelTexts) tooMany() bool {
 }
 
 // noteDoubts tells of a label of a table that people write where none is known, since only the words of
-// formats.MissingCell hide one, and of two that only case or zeros tell apart, as yes and Yes. more is one more.
+// formats.MissingCell hide one, and of two that only case, zeros or Unicode tell apart, as yes and Yes. more: one more.
 func (t *labelTexts) noteDoubts(note func(format string, arguments ...any), more string) {
 	marks := strings.Split("unknown|unlabeled|unlabelled|missing|undefined|none|n.a.|not available|nil|unk|tbd|"+
 		"don't know|-|--|.|"+more+"|"+formats.MissingCode(t.texts), "|")
@@ -158,8 +158,8 @@ func (t *labelTexts) noteDoubts(note func(format string, arguments ...any), more
 			marks = nil
 		}
 		if other, twice := cases[lower]; twice && len(other+text) > 2 {
-			note("the labels %q and %q are two states, and differ in case or zeros alone: write them alike if they mean one",
-				option.Short(other), option.Short(text))
+			note("the labels %q and %q are two states, and differ in case, zeros or Unicode form alone: write them alike if "+
+				"they mean one", option.Short(other), option.Short(text))
 			return
 		}
 		if cases[lower] = text; !t.tokens && formats.Joined(text, t.texts) {

@@ -4,8 +4,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strconv"
 
 	"github.com/blockbp/blockbp/crf"
@@ -118,12 +116,6 @@ func readArchive(
 		return &npzInstance{rules: rules, arrays: set.Arrays}, p.Errors()
 	}
 	return nil, p.Errors()
-}
-
-// isArrayFolder reports whether a folder has the arrays of instances, a file each.
-func isArrayFolder(path string) bool {
-	_, err := os.Stat(filepath.Join(path, edgesArray+".npy"))
-	return err == nil
 }
 
 // openArrayFolder reads the arrays of a folder, and cuts them into those of its instances, which lie in files that are

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -85,12 +86,13 @@ func (l *npzLoader) expand(paths []string) (files []npzFile) {
 	}
 	for _, path := range paths {
 		folder, found, read := filepath.Dir(path), []string{path}, l.openNPZ
+		_, noArrays := os.Stat(filepath.Join(path, edgesArray+".npy"))
 		switch {
 		case l.o.readsSamples() && formats.IsSamples(path):
 			l.hiddenBy, read = missingCells, l.openSamples
 		case l.o.Recipe == nil && l.o.ofSamples() != "":
 			l.fail(l.o.notOfArrays(path))
-		case isArrayFolder(path):
+		case noArrays == nil: // it is a folder with a file for each
 			folder, read = path, l.openArrayFolder
 		case strings.HasSuffix(path, ".npz"):
 		default:

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/option"
@@ -249,10 +248,5 @@ func contradiction(named, model []string) string {
 
 // unnamed reports whether states, types or features are called by their numbers.
 func unnamed(names []string) bool {
-	for i, name := range names {
-		if name != strconv.Itoa(i) {
-			return false
-		}
-	}
-	return true
+	return slices.Equal(names, crf.NumberedStates(len(names)))
 }

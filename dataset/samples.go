@@ -138,11 +138,11 @@ func (p *sampleReader) namedPairs() (edges []int32) {
 		g.byName[strconv.Itoa(s)] = int32(s)
 	}
 	for s, c := range p.columns {
-		g.byName[c.Name] = int32(s)
+		g.byName[formats.Key(c.Name)] = int32(s)
 	}
 	delete(g.byName, "")
 	if len(t.List) == 0 {
-		l.rolesOfEdges(t, func(name string) bool { _, is := g.byName[name]; return is })
+		l.rolesOfEdges(t, func(name string) bool { _, is := g.byName[formats.Key(name)]; return is })
 	}
 	if len(t.List)+len(l.problems) == 0 {
 		rows := l.joinRows(g)

@@ -250,7 +250,7 @@ func TestSheetsOfPrograms(t *testing.T) {
 	oracle.WantError(t, err, "edges.csv:1: it is a matrix of edges; write ")
 	for _, matrix := range []string{",a,b,c\na,0,.5,0\nb,.5,0,1\nc,0,1,0\n", "0,1,0,1\n0,0,1,0\n0,0,0,1\n1,0,1,0\n",
 		"a,b,c,d\n0,.5,0,1\n0,0,1,0\n0,0,0,1\n1,0,1,0\n", "0,1,0,1\n1,0,1,0\n0,1,0,1\n1,0,1,0\n",
-		"a,b,c,d\n0,1,0,1\n1,0,1,0\n0,1,0,1\n1,0,1,0\n", "a,0,1,0,1\nb,1,0,1,0\nc,0,1,0,1\nd,1,0,1,0\n"} {
+		"0,1,1\n1,0,1\n1,1,0\n", "a,b,c,d\n0,1,0,1\n1,0,1,0\n0,1,0,1\n1,0,1,0\n", "a,0,1,0,1\nb,1,0,1,0\nc,0,1,0,1\nd,1,0,1,0\n"} {
 		_, err = open("id,label\na,u\nb,v\nc,v\nd,v\n", matrix)
 		oracle.WantError(t, err, "it is a matrix of edges", " write pairs, by python3 -c ", "iloc[0, 0]", "edges.csv")
 	}
@@ -370,7 +370,8 @@ func TestDoubtfulColumns(t *testing.T) {
 			`"Class" is a feature`},
 		"id,label,x,train_mask\na,Yes,1,1\nb,yes,2,0\nc,no,-999,1\ntotal,,\u22123,\n": {`the labels "Yes" and "yes" are two`,
 			`column "x" has -999, far from`, `"train_mask" is a feature`, `nodes.csv:5: no edge joins the node "total"`},
-		"id,label,x\na,1,95\nb,2,99\nc,9,97\n": {`"9" is a state like any other`},
+		"id,label,x\na,1,95\nb,2,99\nc,9,97\n":                    {`"9" is a state like any other`},
+		"id,label,x\na,0A,95\nb,A,99\nc,\u00e9,97\nd,e\u0301,9\n": {"the labels \"\u00e9\" and \"e\u0301\" are two"},
 		"sep=;\nid;label;x;set\na;u;1 m;train\nb;v;2.5 m;test\nc;v;3 m;test\nd;v;40 m;train\ne;u;5 m;train\nf;v;5 m;dev\n": {
 			`"x" has numbers with letters behind, as "1 m"`, `"set" is a feature`},
 	} {

@@ -114,7 +114,9 @@ func (l *tableLoader) open(pair formats.TablePair, nodes, edges []byte) {
 // isNode reports whether a node has the name.
 func (g *tableGraph) isNode(name string) bool {
 	t := g.nodes
-	return slices.ContainsFunc(t.Rows, func(cells []string) bool { return t.Cell(cells, formats.RoleID) == name })
+	return slices.ContainsFunc(t.Rows, func(cells []string) bool {
+		return formats.Key(t.Cell(cells, formats.RoleID)) == formats.Key(name)
+	})
 }
 
 // hasLabels reports whether a table has a column of labels.

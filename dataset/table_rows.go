@@ -34,7 +34,7 @@ func (l *tableLoader) readNodes(g *tableGraph) {
 	for r, cells := range t.Rows {
 		line := int(t.Lines[r])
 		l.checkName(g, g.names[r], line)
-		g.byName[g.names[r]] = int32(r)
+		g.byName[formats.Key(g.names[r])] = int32(r)
 		g.labels = append(g.labels, l.labels.see(t.File, line, t.Cell(cells, formats.RoleLabel)))
 		g.splits = append(g.splits, unique.Make(t.Cell(cells, formats.RoleSplit)).Value()) // one copy of each
 	}
@@ -54,7 +54,7 @@ func (l *tableLoader) checkName(g *tableGraph, name string, line int) {
 	place := option.Short(t.Header[t.Roles[formats.RoleID]])
 	if name == "" {
 		t.Add(line, place, "give it one that no other node has, or leave the row out", "the node has no identifier")
-	} else if before, twice := g.byName[name]; twice {
+	} else if before, twice := g.byName[formats.Key(name)]; twice {
 		if !t.Plain && len(l.o.given(formats.RoleID)) == 0 { // another column may identify nodes
 			remedy += ", say by {columns=id=NAME} which column identifies the nodes, or write a pair of tables for each graph"
 		}
@@ -164,7 +164,7 @@ func (l *tableLoader) joinRows(g *tableGraph) *edgeRows {
 func (g *tableGraph) end(line int, cells []string, role string) (node int32, known bool) {
 	t := g.edges
 	name, place := cells[t.Roles[role]], option.Short(t.Header[t.Roles[role]])
-	if node, known = g.byName[name]; known || t.Over() {
+	if node, known = g.byName[formats.Key(name)]; known || t.Over() {
 		return node, known
 	}
 	if name == "" {

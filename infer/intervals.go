@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/blockbp/blockbp/counting"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -69,9 +70,7 @@ const mostWork, walkSlack = 3e7, 1e-9
 
 // bound writes bounds of the marginal of a node: of ever longer walks, as far as they go.
 func (w *walks) bound(s int32, lower, upper []float64) {
-	for x := range upper {
-		upper[x] = 1
-	}
+	numeric.Fill(upper, 1)
 	for length := 1; ; length++ {
 		w.cut = false
 		for x := range upper {

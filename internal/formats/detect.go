@@ -57,7 +57,7 @@ func detect(path, wanted string, samples bool) ([]string, error) {
 	case samples && (IsSamples(path) || IsPairs(path)):
 		return []string{kindNPZ}, nil
 	case wanted == kindText && p.extension != ".npz" && p.extension != ".csv", wanted == kindGraph && IsTable(path),
-		wanted == kindNPZ && p.extension == ".npz":
+		wanted == kindNPZ && p.extension == ".npz" && !p.isPrediction():
 		return []string{wanted}, nil
 	case strings.HasPrefix(p.start, "\xff\xfe"): // UTF-16, as Windows and Excel write it
 		return nil, NotText(path, []byte(p.start))
@@ -121,6 +121,7 @@ func detectFolder(folder, wanted string) ([]string, error) {
 	switch {
 	case len(found) == 0:
 		return nil, cmp.Or(doubt(folder, others, ""), unknown(folder))
+	case wanted == kindNPZ: // which may be predictions
 	case wanted != "":
 		return found, nil
 	case len(found) > 1:

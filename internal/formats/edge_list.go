@@ -64,11 +64,11 @@ func (p *Peek) isEdgeList() bool {
 	if !p.plain() || p.text.Ends > 1 || strings.Contains(p.start, ".npz") {
 		return false
 	}
-	empty := func(fields []string) bool { return len(fields) == 0 }
-	rows := slices.DeleteFunc(numeric.Map(p.lines, edgeFields), empty)
+	rows := numeric.Map(p.lines, edgeFields)
 	all := len(rows)
-	if all == 3 && len(rows[0]) == 3 && len(rows[1]) == 3 && rows[0][0]+rows[1][1]+rows[2][len(rows[2])-1] == "000" {
-		return false // but a matrix of edges of three nodes
+	if all == 3 && len(rows[0]) == 3 && len(rows[1]) == 3 && rows[0][0]+rows[1][1]+rows[2][len(rows[2])-1] == "000" &&
+		(rows[0][1] == rows[1][0] || rows[0][1] == "0" || rows[1][0] == "0") {
+		return false // but a matrix of edges of three nodes: edges of a list join two nodes each, and no two twice
 	}
 	rows = rows[headers(rows):]
 	first, pairs, numbers, names := map[string]bool{}, map[string]bool{}, true, true

@@ -46,9 +46,11 @@ const spans = `"(labels?|spans|entities|ents|annotations)":\s*\[\s*[]\[{]`
 
 // formats are tried in this order: what a file holds tells before its name, and its name before its lines.
 var formats = slices.Concat([]Format{
-	{"a file of predictions", "", "beliefs", (*Peek).isPrediction},
+	{"a file of predictions", "", "", (*Peek).isPrediction},
 	{"a file of samples", "", "", func(p *Peek) bool { return p.has("samples") && !p.has(npy.Edges) && !p.has("labels") }},
-	{"a file of Hugin, GeNIe or XMLBIF", "", ".xdsl .dsl .dne .xmlbif", (*Peek).isHugin},
+	{"a file of Hugin, GeNIe or XMLBIF", "", ".xdsl .dsl .dne .xmlbif", func(p *Peek) bool {
+		return p.extension == ".net" && strings.Contains(p.start, "{") || strings.Contains(p.start, "<BIF")
+	}},
 	{"a file of texts with spans in JSON", "", "", data(`[[{][\s\S]*("(text|data)":[\s\S]*` + spans + `|` + spans +
 		`[\s\S]*"(text|data)":|"paragraphs":|\[\s*"[\s\S]*"entities":)`)},
 	{"a file of sentences in JSON", "", ".jsonl", data(`\{.*\n\{|[[{][\s\S]*"(tokens|words)":\s*\[\s*"`)},
@@ -113,7 +115,7 @@ func Word(name string) string { return option.Literal(printable.Word(name)) }
 func (p *Peek) Advise(what string, more ...string) string {
 	mark, layout, sep := p.tagMark(), "", `\\s+`
 	if !p.isWordTags() || mark == "" {
-		mark = string(separatorOf(p.header(), Separators))
+		mark = string(separatorOf(p.header()))
 	}
 	if strings.Contains(p.header(), mark) {
 		layout, sep = fmt.Sprintf(", delimiter=%q", mark), strings.ReplaceAll(mark, "\t", `\t`)
@@ -249,10 +251,10 @@ func NotText(path string, data []byte) error {
 			Word(strings.TrimSuffix(path, extension)+".utf8"+extension))}
 }
 
-// isPrediction knows tables that predict writes, and text.
+// isPrediction knows arrays and tables that predict writes, and text.
 func (p *Peek) isPrediction() bool {
-	return p.predicted() || slices.Contains(tableExtensions, p.extension) && strings.Contains(p.header(), "p(") &&
-		strings.HasSuffix(p.header(), ")")
+	return p.has("beliefs") || p.predicted() || slices.Contains(tableExtensions, p.extension) &&
+		strings.Contains(p.header(), "p(") && strings.HasSuffix(p.header(), ")")
 }
 
 // predicted reports whether tokens have a label and a prediction of it: the last two columns have the same texts,
@@ -315,16 +317,13 @@ func (p *Peek) isRTable() bool {
 		(names > 3 || len(p.fields[1]) == names+1)
 }
 
-func (p *Peek) isHugin() bool {
-	return p.extension == ".net" && strings.Contains(p.start, "{") || strings.Contains(p.start, "<BIF")
-}
-
 // tokenHeader names a column of sentences and one of words, wordHeader words first and tags last, sentenceHeader texts
 // and tags; spanTag is the last cell of a word of a span.
 var (
 	tokenHeader = regexp.MustCompile(`(?i)^((id|index|unnamed[^,]*|doc[^,]*|),)*sent(ence)?s?[ _.#:]*` +
 		`(id|nr|no|num(ber)?|index|idx)?,(.*,)?(words?|tokens?|forms?)(,|$)`)
-	wordHeader     = regexp.MustCompile(`(?i)^(words?|tokens?|forms?),(.*,)?(\w*tags?|ner|u?pos|entity)$`)
+	wordHeader = regexp.MustCompile(`(?i)^(\w*(id|idx|index|nr|no),)?(words?|tokens?|forms?),` +
+		`(.*,)?(\w*tags?|labels?|ner|u?pos|entity)$`)
 	spanTag        = regexp.MustCompile(`[,;\t]"?[BI]-\w+"?\r?(\n|$)`)
 	sentenceHeader = regexp.MustCompile(`(?i)(^|,)(sentence|tokens|words),(.*,)?(\w*tags?|labels|u?pos)$`)
 )

@@ -2,7 +2,6 @@ package formats
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -12,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
@@ -121,7 +122,7 @@ func (t *Table) Square(rows [][]string) (alike, zeros bool) {
 	if n == len(rows) && rows[0][0] == "" { // names above and before
 		above, before = 1, 1
 	}
-	alike = n > 3 && max(above, before) < 2 && t.UsualEnds() == NoEnds
+	alike = n > 2 && max(above, before) < 2 && t.UsualEnds() == NoEnds
 	zeros = alike
 	for i, row := range rows[above:] {
 		for j, cell := range row[before:] {
@@ -132,7 +133,7 @@ func (t *Table) Square(rows [][]string) (alike, zeros bool) {
 			alike, zeros = alike && err == nil && cell == rows[above+j][before+i], zeros && err == nil && (i != j || x == 0)
 		}
 	}
-	return alike, zeros
+	return alike && (zeros || n > 3), zeros && (alike || n > 3) // a list of three edges is seldom both
 }
 
 // ReadRows reads the rows of a table, the first of which may be a header, or a list of edges.
@@ -145,7 +146,7 @@ func ReadRows(path string, data []byte, list bool) *Table {
 		data = data[bytes.IndexByte(append(data, '\n'), '\n'):]
 	}
 	start, _, _ := bytes.Cut(bytes.TrimLeft(data, "\r\n"), []byte("\n"))
-	if t.comma, t.Bare = separatorOf(string(start), Separators), list; list {
+	if t.comma, t.Bare = separatorOf(string(start)), list; list {
 		t.readEdgeList(data)
 	} else {
 		t.readCells(data)
@@ -230,21 +231,14 @@ func (t *Table) TakeHeader(nodes ...string) error {
 // pandasIndex is what pandas calls a column without a name that was the first, as an index that was written.
 const pandasIndex = "Unnamed: 0"
 
-// separatorOf returns the one of some separators that a line has most of; the first of them where it has none.
-func separatorOf(line, among string) rune {
-	outside := strings.Builder{} // of quotes
-	for i, part := range strings.Split(line, `"`) {
-		if i%2 == 0 {
-			outside.WriteString(part)
-		}
-	}
-	best, most := rune(among[0]), 0
-	for _, c := range among {
-		if n := strings.Count(outside.String(), string(c)); n > most {
-			best, most = c, n
-		}
-	}
-	return best
+var quoted = regexp.MustCompile(`"[^"]*("|$)`)
+
+// separatorOf returns the one of Separators that a line has most of; the first of them where it has none.
+func separatorOf(line string) rune {
+	outside := quoted.ReplaceAllString(line, "")
+	return slices.MaxFunc([]rune(Separators), func(a, b rune) int {
+		return strings.Count(outside, string(a)) - strings.Count(outside, string(b))
+	})
 }
 
 // CheckNames refuses a number where the name of a column is wanted, but not those that count columns.
@@ -290,9 +284,14 @@ var pointZero = regexp.MustCompile(`^(-?[0-9]+)\.0+$`)
 // WholeNumber writes 1.0 as 1: pandas makes floating-point numbers of a column of whole ones in which some are missing.
 func WholeNumber(cell string) string { return pointZero.ReplaceAllString(cell, "$1") }
 
-// Bare is what identifiers and labels that are meant alike have in common: neither case nor leading zeros.
+// Key is what an identifier has in common with the same in another form of Unicode, where é is one letter or two.
+func Key(name string) string { return norm.NFC.String(name) }
+
+var leadingZeros = regexp.MustCompile(`^0+([0-9]+)$`)
+
+// Bare is what identifiers and labels that are meant alike have in common: neither case nor leading zeros of numbers.
 func Bare(name string) string {
-	return strings.ToLower(cmp.Or(strings.TrimLeft(WholeNumber(name), "0"), name))
+	return strings.ToLower(leadingZeros.ReplaceAllString(WholeNumber(Key(name)), "$1"))
 }
 
 // Joined reports whether a text consists of several of some texts, with a mark between.
@@ -320,15 +319,14 @@ func MissingCode(cells []string) string {
 	}
 	slices.Sort(x)
 	n := len(x)
-	i := slices.IndexFunc(cells, func(cell string) bool {
+	for _, cell := range cells {
 		v, _ := numeric.ParseDecimal(cell)
-		return n > 2 && nines.MatchString(cell) && (v == x[n-1] && v-x[n-2] > x[n-2]-x[0] ||
-			v == x[0] && (x[1]-v > x[n-1]-x[1] || v < 0 && x[1] >= 0))
-	})
-	if i < 0 {
-		return ""
+		if n > 2 && nines.MatchString(cell) && (v == x[n-1] && v-x[n-2] > x[n-2]-x[0] ||
+			v == x[0] && (x[1]-v > x[n-1]-x[1] || v < 0 && x[1] >= 0)) {
+			return cell
+		}
 	}
-	return cells[i]
+	return ""
 }
 
 // IsPlain reports whether a table of nodes has no header: it is tsv, and the second of at most four cells a number.

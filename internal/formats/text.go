@@ -70,15 +70,20 @@ func ReadText(path string, data []byte) (*Text, error) {
 	if names := columnNames.FindStringSubmatch(header); names != nil && !strings.Contains(rest, names[2]+"\n") {
 		f.Header = header
 	}
-	longer := false
+	most, anew := 0, false // tokens that are counted before the first number comes again
 	f.Sentences(func(s *Sentence) {
 		if f.Ends++; f.Ends == 1 {
 			f.number = s.Tokens[0][0]
 		}
 		from, _ := strconv.Atoi(s.Tokens[0][0])
-		longer = longer || len(s.Tokens) > 1
+		next := from
 		for i, fields := range s.Tokens {
-			f.Counts = f.Counts && (from == 0 || from == 1) && fields[0] == strconv.Itoa(from+i)
+			if i > 0 && fields[0] == f.number {
+				next, anew = from, true
+			}
+			f.Counts = f.Counts && (from == 0 || from == 1) && fields[0] == strconv.Itoa(next)
+			next++
+			most = max(most, next-from)
 			f.columns[len(fields)]++
 			for _, field := range fields[1:] {
 				if f.named--; strings.Index(field, "=") > 0 {
@@ -96,7 +101,8 @@ func ReadText(path string, data []byte) (*Text, error) {
 	if f.Ends > 0 {
 		f.Least, f.Most = sizes[0], sizes[len(sizes)-1]
 	}
-	f.Numbered = f.Counts && longer && f.Usual > 2
+	f.Counts = f.Counts && (most > 2 || !anew)
+	f.Numbered = f.Counts && most > 1 && f.Usual > 2
 	return f, nil
 }
 
@@ -107,7 +113,8 @@ const documentMark = "-DOCSTART-"
 const commentMark = "# "
 
 // columnNames is a line that names columns of words and labels, as tables have it, the last of which is no label below.
-var columnNames = regexp.MustCompile(`(?i)^"?(words?|tokens?|form|text)\b.*[\t ]"?(\w*tags?|\w*labels?|ner|u?pos)"?$`)
+var columnNames = regexp.MustCompile(`(?i)^"?(?:(?:id|index|nr|no)"?[\t ]+"?)?(words?|tokens?|form|text)\b.*` +
+	`[\t ]"?(\w*tags?|\w*labels?|ner|u?pos)"?$`)
 
 // isComment reports whether a line is a comment: in a text that is separated by tabs one without any, and in one that
 // is separated by blanks, where # may be a word, one at the head of a sentence, if others have such lines.
@@ -141,6 +148,9 @@ func (f *Text) Sentences(use func(s *Sentence)) {
 		case f.isComment(text, len(s.Lines) > 0), line == 1 && f.Header != "":
 		case f.CoNLLU && len(fields) == columnsOfCoNLLU && !isIndex(fields[0]): // words that are written as one, or left out
 		default:
+			if f.Skip > 0 && fields[0] == f.number { // they begin anew, with an empty line before or not
+				end()
+			}
 			s.Lines, s.Tokens = append(s.Lines, line), append(s.Tokens, fields)
 		}
 	}
@@ -251,8 +261,8 @@ func SplitAttribute(field string, buffer []byte) (name []byte, value float64, pr
 		case c == ':':
 			x, err := numeric.ParseDecimal(field[i+1:])
 			if err != nil {
-				return name, 0, fmt.Sprintf("attribute %q: want NAME or NAME:NUMBER, and a backslash before a colon of the "+
-					"name", option.Short(field))
+				const wrong = "attribute %q: want NAME or NAME:NUMBER, and a backslash before a colon of the name"
+				return name, 0, fmt.Sprintf(wrong, option.Short(field))
 			}
 			return name, x, TooLarge(x)
 		default:
@@ -337,6 +347,5 @@ func TooLarge(v float64) string {
 	if math.Abs(v) <= numeric.Largest || math.IsInf(v, 0) || math.IsNaN(v) {
 		return ""
 	}
-	return fmt.Sprintf("feature is %v, want 0, or a magnitude of %s; rescale the features, for example to a standard "+
-		"deviation of 1", v, numeric.Range)
+	return fmt.Sprintf("feature is %v, want 0, or a magnitude of %s; rescale it, as to a deviation of 1", v, numeric.Range)
 }

@@ -206,8 +206,13 @@ func (d *Domains) Search(rng *rand.Rand) (x []int32, err error) {
 		if !ok {
 			return d.complete(rng), nil
 		}
-		guesses = append(guesses, guess{struckOut{s, d.pick(s, rng)}, len(d.trail), max(0, at-1)})
-		d.keepOnly(guesses[len(guesses)-1].struckOut)
+		kept := d.pick(s, rng)
+		guesses = append(guesses, guess{struckOut{s, kept}, len(d.trail), max(0, at-1)})
+		for i, known := range d.of(s) {
+			if known && int32(i) != kept {
+				d.strike(s, int32(i))
+			}
+		}
 		for !d.Propagate() {
 			if len(guesses) == 0 {
 				return nil, ErrNone
@@ -261,15 +266,6 @@ func (d *Domains) pick(s int32, rng *rand.Rand) int32 {
 		}
 	}
 	panic("gibbs: a node has fewer possible states than were counted")
-}
-
-// keepOnly strikes out all other states of a node.
-func (d *Domains) keepOnly(kept struckOut) {
-	for i, known := range d.of(kept.node) {
-		if known && int32(i) != kept.state {
-			d.strike(kept.node, int32(i))
-		}
-	}
 }
 
 // complete draws the states of the nodes that still have a choice: those that no hard zero of an edge concerns.

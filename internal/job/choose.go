@@ -126,7 +126,8 @@ func (p *Prepared) openEdges() string {
 // those that differ, no more.
 func (p *Prepared) candidates() (grid []Candidate) {
 	in, given, even := p.Problem.Data[0], p.Set.Recipe.Hops, 0.
-	hidden, large, tries := p.mostHidden(), p.large(), p.triesTogether()
+	hidden, large := p.mostHidden(), p.large()
+	tries := pairsOf(in) <= togetherPairs && p.everyStateSeen() // edges that are learned with nodes, which takes seconds
 	bare, balances, moments := hidden && p.bare(), p.made(edgesBalanced), p.made(edgesMoments)
 	usual, strength := justified(in), rounded(meanCoupling(in))
 	alike, apart := edgeRule{name: edgesPotts, strength: strength}, edgeRule{name: edgesPotts, strength: -strength}
@@ -199,12 +200,6 @@ func (p *Prepared) fewLabels() bool {
 // made reports whether a rule could make weights of edges.
 func (p *Prepared) made(rule string) bool {
 	return len(carriers(&p.Problem.Model.Schema, p.Set.Instances, rule)) > 0
-}
-
-// triesTogether reports whether edges that are learned with nodes are compared: where that takes no
-// more than seconds, and begins with node features alone.
-func (p *Prepared) triesTogether() bool {
-	return pairsOf(p.Problem.Data[0]) <= togetherPairs && p.everyStateSeen()
 }
 
 // large reports whether one fold, and the candidates that cost least, are all there is time for.

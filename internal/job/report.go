@@ -284,10 +284,7 @@ func (l *line) of(metrics []runfolder.Metric, log bool) report.Series {
 
 // Largest returns the indices of the n values of largest magnitude.
 func Largest(values []float64, n int) []int {
-	order := make([]int, len(values))
-	for i := range order {
-		order[i] = i
-	}
+	order := numeric.Map(numeric.To(len(values)), func(i int32) int { return int(i) })
 	slices.SortFunc(order, func(a, b int) int {
 		return cmp.Or(cmp.Compare(math.Abs(values[b]), math.Abs(values[a])), cmp.Compare(a, b))
 	})

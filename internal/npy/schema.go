@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 )
 
@@ -195,10 +196,7 @@ func (s *Set) Add(name string, read func(floats bool) (Values, error)) {
 
 // suggestion says which array was probably meant, or else lists all.
 func (rules Rules) suggestion(name string) string {
-	var names []string
-	for _, r := range rules {
-		names = append(names, r.Name)
-	}
+	names := numeric.Map(rules, func(r Rule) string { return r.Name })
 	if base, _, typed := strings.Cut(name, "."); typed && rules.Rule(base) != nil {
 		return "give one array " + base + " for elements of all types, with zeros where a type lacks a feature"
 	}

@@ -71,7 +71,7 @@ func Create(dir string) (*Run, error) {
 func create(dir string) (*Run, error) {
 	_, missing := os.Stat(dir)
 	if err := os.MkdirAll(dir, folderPermission); err != nil {
-		return nil, fmt.Errorf("making run folder %q: %w", dir, err)
+		return nil, fmt.Errorf("making folder %q: %w", dir, WithRoomAdvice(err, "try again"))
 	}
 	lock, err := acquire(dir)
 	if err != nil {
@@ -118,7 +118,7 @@ func CreateFree(name string) (*Run, error) {
 		case errors.Is(err, fs.ErrExist):
 			continue
 		case err != nil:
-			return nil, fmt.Errorf("making run folder %q: %w", dir, err)
+			return nil, fmt.Errorf("making folder %q: %w", dir, WithRoomAdvice(err, "try again"))
 		}
 		run, err := create(dir)
 		if err != nil {
@@ -262,9 +262,12 @@ func writeAtomically(target fileio.Target, fill func(path string) error) error {
 	return nil
 }
 
-// WithRoomAdvice is err and, if it says that the disk is full, what to do then.
+// WithRoomAdvice is err and, where nothing may be written or the disk is full, what to do then.
 func WithRoomAdvice(err error, advice string) error {
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+	switch {
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return fmt.Errorf("%w; choose a folder that may be written to", err)
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return fmt.Errorf("%w; free some space and %s", err, advice)
 	}
 	return err

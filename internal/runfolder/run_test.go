@@ -167,7 +167,7 @@ func TestCreateFree(t *testing.T) {
 		oracle.Equal(t, run.Dir(), want, "the folder")
 		oracle.OK(t, run.WriteJSON("a.json", 1))
 	}
-	oracle.Fails(CreateFree(filepath.Join(name, "a.json", "run")))(t, "making run folder", "a.json")
+	oracle.Fails(CreateFree(filepath.Join(name, "a.json", "run")))(t, "making folder", "a.json")
 	// Of those that start in the same second each has its own, and none leaves an empty one.
 	parent := t.TempDir()
 	var work sync.WaitGroup

@@ -31,11 +31,8 @@ func ReadEvidenceFile(path string, n *mrf.Network) (map[int]int, error) {
 // Names may stand for numbers, as in var=val, too, and then need no number before them.
 func ReadEvidence(r io.Reader, name string, n *mrf.Network) (map[int]int, error) {
 	e := &evidence{scanner: newScanner(r, name), n: n}
-	for {
-		err := e.next()
-		if err == io.EOF {
-			break
-		} else if err != nil {
+	for err := e.next(); err != io.EOF; err = e.next() {
+		if err != nil {
 			return nil, err
 		}
 		if variable, state, ok := strings.Cut(string(e.token), "="); ok && slices.Contains(n.Names, variable) {

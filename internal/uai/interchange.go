@@ -168,13 +168,10 @@ func (b *interchange) readProbability() {
 		b.fail("a table lacks entries")
 	}
 	for row := 0; b.err == nil && row < given; row++ {
-		sum := 0.0
-		for i := row; i < size; i += given {
-			sum += math.Exp(f.LogTable[i])
-		}
-		if off := math.Abs(sum - 1); off > max(roundedSum, float64(size/given)*roundedEntry) {
+		sum, off := sumOf(f.LogTable, row, given)
+		if off {
 			b.fail("the probabilities of a variable are %.6g together, want 1", sum)
-		} else if off > exactSum {
+		} else if math.Abs(sum-1) > exactSum {
 			for i := row; i < size; i += given {
 				f.LogTable[i] -= math.Log(sum)
 			}
@@ -186,6 +183,14 @@ func (b *interchange) readProbability() {
 // Probabilities with two digits may be off by roundedEntry each, and few of them by roundedSum together. Those that are
 // off by more than exactSum are divided by their sum.
 const roundedEntry, roundedSum, exactSum = 0.005 + 1e-9, 0.02, 1e-6
+
+// sumOf adds probabilities of a table up, from one on and every so many; off: they are not 1, but for rounding.
+func sumOf(logs []float64, from, step int) (sum float64, off bool) {
+	for i := from; i < len(logs); i += step {
+		sum += math.Exp(logs[i])
+	}
+	return sum, math.Abs(sum-1) > max(roundedSum, float64(len(logs)/step)*roundedEntry)
+}
 
 // complete refuses a network without variables, and one in which a variable has no probability, or more than one.
 func (b *interchange) complete() {

@@ -68,7 +68,7 @@ func readPotentials(path string, r io.ReaderAt, size int64, budget *memory.Budge
 		known["n"], known["states"] = n, count("states", thetaArray)
 	}
 	check := func() { potentialArrays.Check(f.arrays, known, f.Located) }
-	for _, step := range []func(){check, f.readNodes, f.readEdges, f.readConstant} {
+	for _, step := range []func(){check, f.readNodes, f.readEdges} {
 		if step(); len(f.List) > 0 {
 			return nil, f.List[0]
 		}
@@ -85,8 +85,11 @@ func (f *potentialsFile) potential(name string, m *npy.Values, at int) float64 {
 	return x
 }
 
-// readNodes finds out the number of nodes and of the states of each, and takes their potentials.
+// readNodes finds out the number of nodes and of the states of each, and takes their potentials, and the constant.
 func (f *potentialsFile) readNodes() {
+	if constant, given := f.arrays[constantArray]; given {
+		f.p.Constant = f.potential(constantArray, &constant, 0)
+	}
 	theta, states := f.arrays[thetaArray], f.arrays[statesArray]
 	if theta.Len() == 0 {
 		f.Add(0, thetaArray, "", "shape is %s, want nodes and states", npy.ShapeText(theta.Shape))
@@ -151,11 +154,5 @@ func (f *potentialsFile) readEdges() {
 			}
 		}
 		f.p.EdgeAt = append(f.p.EdgeAt, len(f.p.Edge))
-	}
-}
-
-func (f *potentialsFile) readConstant() {
-	if constant, given := f.arrays[constantArray]; given {
-		f.p.Constant = f.potential(constantArray, &constant, 0)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"io"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/blockbp/blockbp/internal/fileio"
@@ -34,16 +35,17 @@ func ReadFile(path string) (*mrf.Network, error) {
 	return readInterchange(string(fileio.Lines(text)), filepath.ToSlash(path))
 }
 
-// Read reads a network with a MARKOV or BAYES preamble; both give the same kind of factors, and conditional tables
-// are not checked to sum to 1. name stands for the file in errors.
+// Read reads a network with a MARKOV or BAYES preamble; both give the same kind of factors, and those of BAYES have to
+// be probabilities of the last variable of their scope, or 0 where others are impossible. name stands for the file in
+// errors.
 //
 // The last variable of a scope varies fastest in its table. Values are turned into natural logarithms, 0 into -Inf.
 // Negative values, NaN, Inf, a table whose size does not fit its scope and anything after the last table are refused
 // with an *Error.
 func Read(r io.Reader, name string) (*mrf.Network, error) {
-	s := newScanner(r, name)
+	s, kind := newScanner(r, name), ""
 	if s.word("MARKOV or BAYES") {
-		if kind := strings.ToUpper(string(s.token)); kind != "MARKOV" && kind != "BAYES" {
+		if kind = strings.ToUpper(string(s.token)); kind != "MARKOV" && kind != "BAYES" {
 			return nil, s.fail("a network starts with %q, want MARKOV or BAYES", s.token)
 		}
 	}
@@ -51,12 +53,26 @@ func Read(r io.Reader, name string) (*mrf.Network, error) {
 	readCards(s, n)
 	readScopes(s, n)
 	for f := range n.Factors {
-		readTable(s, n, f)
+		if readTable(s, n, f); kind == "BAYES" && len(n.Factors[f].Scope) > 0 {
+			checkRows(s, n, f)
+		}
 	}
 	if err := s.finish("the last table"); err != nil {
 		return nil, err
 	}
 	return n, nil
+}
+
+// checkRows refuses rows of a table that are no probabilities of the last variable of its scope, which varies fastest:
+// those of programs that have another in mind seldom are.
+func checkRows(s *scanner, n *mrf.Network, f int) {
+	v := n.Factors[f].Scope[len(n.Factors[f].Scope)-1]
+	for row := range slices.Chunk(n.Factors[f].LogTable, n.Card[v]) {
+		if sum, off := sumOf(row, 0, 1); off && sum > 0 {
+			s.fail("probabilities of variable %d, the last of factor %d, are %.6g together, want 1; where another varies "+
+				"fastest, as in what pgmpy writes, give .bif; where values are no probabilities, begin with MARKOV", v, f, sum)
+		}
+	}
 }
 
 // readCards reads the number of variables and the states of each.

@@ -118,6 +118,8 @@ func TestHostileNumbersAreCheap(t *testing.T) {
 func TestReadRefuses(t *testing.T) {
 	for _, c := range []struct{ text, message string }{
 		{"", "bad.uai:1: the file ends where MARKOV or BAYES should be"},
+		{strings.Replace(bayes, "0.872\n 0.920", "0.920\n 0.872", 1),
+			"bad.uai:14: probabilities of variable 1, the last of factor 1, are 1.048 together"},
 		{"\n\nISING", `bad.uai:3: a network starts with "ISING"`},
 		{"MARKOV", "bad.uai:1: the file ends where the number of variables should be"},
 		{"MARKOV -1", "bad.uai:1: the number of variables is -1"},
@@ -192,14 +194,8 @@ func TestCompetitionFiles(t *testing.T) {
 		t.Fatalf("no files: %v", err)
 	}
 	for _, path := range paths {
-		n, err := uai.ReadFile(path)
-		if err != nil {
-			t.Error(err)
-			continue
-		}
-		if err := n.Validate(); err != nil {
-			t.Errorf("%s: %v", path, err)
-		}
+		n := oracle.Must(uai.ReadFile(path))(t)
+		oracle.OK(t, n.Validate())
 		oracle.Equal(t, len(oracle.Must(uai.ReadEvidenceFile(path+".evid", n))(t)), 0, "%s: evidence", path)
 		checkRoundTrip(t, n)
 	}

@@ -235,7 +235,8 @@ def test_mistakes() -> None:
     wants(r"^y\[0\] is str, want a list", X, ["DET"] * len(X))
     wants(r"^y has 1 known class", X, [["a"] * len(s) for s in X])
     wants(r"^y has 0 known classes", X, [[None] * len(s) for s in X])
-    wants(r"^y has the class '\?', which tagged text cannot hold", X, [["?", *s[1:]] for s in y])
+    with pytest.warns(BlockbpWarning, match=r"^'\?' in y is a class of its own"):
+        wants(r"^y has the class '\?', which tagged text cannot hold", X, [["?", *s[1:]] for s in y])
     wants(r"^y\[0\]\[1\] is 3, and y\[0\]\[0\] is '.*': labels of different types have no order", X, [[y[0][0], 3, *y[0][2:]], *y[1:]])
     crf = ChainCRF().fit(X, y)
     with pytest.raises(ValueError, match=r"^y\[1\]\[2\] is 'X', which is no class: classes are ADJ"):
@@ -267,8 +268,9 @@ def test_classes_that_are_elsewhere_no_label() -> None:
     for said, hides, want in [("nan", y, ["u", "v"]), (b"?", [[b"a", b"b", b"?", b"?"]] * 2, [b"a", b"b"]), ([-1, 255], [[0, 1, -1, 255]] * 2, [0, 1]), ((-1, 255), [[0, 1, -1, 255]] * 2, [0, 1])]:
         assert ChainCRF(unlabelled=said).fit(X, hides).classes_.tolist() == want
     graph = Graph(np.eye(4), [(0, 1), (1, 2), (2, 3)])
-    with pytest.warns(BlockbpWarning, match="^255 in y is a class of its own; unlabelled=255 hides"):
-        GraphCRF().fit(graph, [0, 1, 255, 255])
+    for label in (255, -100, "None"):
+        with pytest.warns(BlockbpWarning, match=f"^{label!r} in y is a class of its own; unlabelled={label!r} hides"):
+            GraphCRF().fit(graph, ["a", "b", label, label] if label == "None" else [0, 1, label, label])
     with pytest.raises(ValueError, match="^y has the class '', and a class needs a name: give it one, or hide it by unlabelled=''$"):
         GraphCRF().fit(graph, ["a", "b", "", "a"])
 

@@ -330,7 +330,10 @@ def test_data_frames() -> None:
         got.predict(Graph(turned, edges), some)
     with pytest.raises(ValueError, match=r"^X\[1\]\.x has the columns \['f1', .* as in X\[0\]$"):
         GraphCRF().fit([Graph(frame, edges), Graph(turned, edges)], [some, some])
-    assert got.predict(Graph(x, edges), some).tolist() == got.predict(Graph(frame, edges), some).tolist()
+    with pytest.warns(BlockbpWarning, match="^the columns of X and fit are taken in their order, as only one of the two has names$"):
+        assert got.predict(Graph(x, edges), some).tolist() == got.predict(Graph(frame, edges), some).tolist()
+    with pytest.raises(ValueError, match=r"^y\[0\] has the index of X\[0\]\.x in another order: give y\.loc\[x\.index\]$"):
+        GraphCRF().fit(Graph(frame, edges), pandas.Series(some)[::-1])
     with pytest.raises(ValueError, match=r"^X\[0\]\.x\[2, 4\] is 'a', want a number"):
         GraphCRF().fit(Graph(frame.assign(town=[0, 1, *"abcdefghijklm"]), edges), y)
 

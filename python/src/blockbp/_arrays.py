@@ -340,11 +340,11 @@ def has_void(values: NDArray[Any]) -> bool:
 
 
 def doubtful(classes: NDArray[Any]) -> list[Any]:
-    """Return classes that elsewhere stand for no label: -1 before others, 255 behind them, and NaN as a text."""
+    """Return classes that elsewhere stand for no label: -1, -9 or -100 before others, 255 behind them, and NaN or None as a text."""
     names: list[Any] = classes.tolist()
     if classes.dtype.kind not in "iu":
-        return [c for c in names if isinstance(c, str) and c in ("nan", "NaT", "<NA>")]
-    return names[: len(names) > 2 and names[0] == -1] + names[len(names) - has_void(classes) :]
+        return [c for c in names if isinstance(c, str) and c in ("?", "NA", "None", "NaN", "nan", "NaT", "<NA>")]
+    return names[: len(names) > 2 and names[0] in (-1, -9, -99, -100, -999)] + names[len(names) - has_void(classes) :]
 
 
 def _is_there(label: Any) -> bool:

@@ -640,6 +640,15 @@ def warn(notes: Sequence[str], category: type[BlockbpWarning] = BlockbpWarning) 
         warnings.warn(note, category, stacklevel=level)
 
 
+def same_columns(names: Sequence[str], known: Sequence[str], where: str, first: str) -> None:
+    """Refuse columns in another order than those known; warn where only one side has names, and no numbers."""
+    names, known = ([] if list(n) == [str(k) for k in range(len(n))] else list(n) for n in (names, known))
+    if names and known and names != known:
+        raise ValueError(f"{where} has the columns {names}, want {known} as in {first}")
+    if bool(names) != bool(known):
+        warn([f"the columns of {where.partition('[')[0]} and {first} are taken in their order, as only one of the two has names"])
+
+
 def _weighted(instances: list[Instance], weights: Any) -> list[Instance]:
     """Give instances what they count; those of weight 0 are left out."""
     if weights is None:

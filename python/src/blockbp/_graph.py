@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._arrays import Instance, is_mapping, is_tuple, label_array, numeric
-from ._base import Classifier, as_list, documented, flags, warn
+from ._base import Classifier, as_list, documented, flags, same_columns, warn
 from ._model import Model
 from ._run import Folder, ModelError
 
@@ -171,8 +171,7 @@ class GraphCRF(Classifier):
             own, of_edges = _widths(instance)
             if own != nodes:
                 raise ValueError(f"{_x_of(self._where(n))} has {own} features, want {nodes} as in {first}")
-            if instance.names and known[:1] not in ([], ["0"]) and instance.names != known:
-                raise ValueError(f"{_x_of(self._where(n))} has the columns {instance.names}, want {known} as in {first}")
+            same_columns(instance.names or [], known, _x_of(self._where(n)), first)
             if (of_edges is None) != (edges is None):
                 there = ("has no edge_x, and", "has some") if of_edges is None else ("has edge_x, and", "has none")
                 raise ValueError(f"{self._where(n)} {there[0]} {first} {there[1]}: give it to all graphs or to none")
@@ -424,6 +423,9 @@ def _masked(graph: Graph, labels: Any, n: int) -> Any:
         labels = np.array([labels.get(name) for name in graph.nodes] + [None], object)[:-1]
     else:
         by_order(graph.nodes, f"y[{n}] is read in the order of graph.nodes", "of labels by name make a dict, {v: y[v] for v in graph}", gaps=False)
+        rows, names = (list(given.index) if hasattr(given, "iloc") else [] for given in (graph.x, labels))
+        if rows != names and set(rows) == set(names):
+            raise ValueError(f"y[{n}] has the index of X[{n}].x in another order: give y.loc[x.index]")
     labels = label_array(labels)
     if graph.mask is None:
         return labels

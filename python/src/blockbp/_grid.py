@@ -178,20 +178,13 @@ class GridCRF(Classifier):
     def _manifest(self, instances: Sequence[Instance]) -> dict[str, Any]:
         names = [str(k) for k in range(instances[0].x.shape[1])]
         manifest: dict[str, Any] = {"node_features": names + ["bias"] if self.bias else names}
+        if self.edges == "constant":
+            return {**manifest, "edge_bins": len(self._steps()), "edge_features": [*self._steps()]}
+        features = [f"{end} {k}" for end in ("first", "second") for k in names]
         if self.edges == "contrast":
-            self._types(manifest, [f"exp(-d2*{s}/{self.contrast_scale_!r})" for s in SCALES])
-        elif self.edges == "features":
-            ends = [f"first {k}" for k in names] + [f"second {k}" for k in names]
-            self._types(manifest, ends)
-        else:
-            manifest.update(edge_bins=len(self._steps()), edge_features=[*self._steps()])
-        return manifest
-
-    def _types(self, manifest: dict[str, Any], features: list[str]) -> None:
-        """Describe edges of which each direction is a type."""
-        features = features + ["constant"] * self.bias
-        manifest["edge_types"] = [{"name": d, "u": "node", "v": "node", "features": features, "directed": True} for d in self._steps()]
-        manifest["node_types"] = ["node"]
+            features = [f"exp(-d2*{s}/{self.contrast_scale_!r})" for s in SCALES]
+        edge = {"u": "node", "v": "node", "features": features + ["constant"] * self.bias, "directed": True}
+        return {**manifest, "edge_types": [{"name": d, **edge} for d in self._steps()], "node_types": ["node"]}
 
     def _adopt(self, model: Model) -> None:
         types = [t["name"] for t in model.schema["edge_types"]]
@@ -220,21 +213,13 @@ class GridCRF(Classifier):
 
 def _ends(x: NDArray[Any], edges: NDArray[Any]) -> Rows:
     """Return the features of both ends of every edge, which are more than those of nodes."""
-
-    def rows(some: slice) -> NDArray[Any]:
-        return np.concatenate([x[edges[some, 0]], x[edges[some, 1]]], 1)
-
-    return Rows(rows, (len(edges), 2 * x.shape[1]), x.dtype)
+    return Rows(lambda some: np.concatenate([x[edges[some, 0]], x[edges[some, 1]]], 1), (len(edges), 2 * x.shape[1]), x.dtype)
 
 
 def _contrasts(squares: NDArray[np.float32], scale: float) -> Rows:
     """Return exp(−β|Δ|²) for β of three scales."""
-
-    def rows(some: slice) -> NDArray[Any]:
-        contrasts: NDArray[np.float32] = np.exp(-squares[some, None] / np.float32(scale) * np.array(SCALES, np.float32))
-        return contrasts
-
-    return Rows(rows, (len(squares), len(SCALES)), np.float32)
+    betas = np.array(SCALES, np.float32)
+    return Rows(lambda some: np.exp(-squares[some, None] / np.float32(scale) * betas), (len(squares), len(SCALES)), np.float32)
 
 
 def grid_edges(shape: tuple[int, ...], steps: Sequence[Sequence[int]]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

@@ -46,11 +46,12 @@ def checked_table(estimator: Any, X: Any, y: Any, fitting: bool) -> tuple[Any, A
     """Check a table of features, and labels where they are given, as scikit-learn does where it is in use."""
     validation = sys.modules.get("sklearn.utils.validation")
     if not hasattr(validation, "validate_data"):
-        names, learned = list(getattr(X, "columns", [])), getattr(estimator, "_columns", [])
+        from ._base import same_columns  # which needs this module
+
+        names = list(getattr(X, "columns", []))
         if fitting:
             estimator._columns = names
-        elif names and learned and names != learned:
-            raise ValueError(f"the columns are {names}, want {learned}, in this order")
+        same_columns(names, getattr(estimator, "_columns", names), "X", "fit")
         return X, y
     assert validation is not None
     if not fitting:

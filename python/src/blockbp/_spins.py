@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._arrays import Labels, is_list, known_of, label_array
-from ._base import DATA, MEANS, TRAINING, Estimator, warn, documented, weights_of
+from ._base import DATA, MEANS, TRAINING, Estimator, documented, same_columns, warn, weights_of
 from ._graph import Graph, instance_of
 from ._grid import grid_edges
 from ._model import Model
@@ -215,8 +215,7 @@ class _Couplings(Estimator):
         table = _table(samples)
         if table.shape[1] != self.n_features_in_:
             raise ValueError(f"samples have {table.shape[1]} sites, want {self.n_features_in_} as in fit")
-        if (names := _names(samples)) != getattr(self, "feature_names_in_", np.array(names)).tolist() and names:
-            raise ValueError(f"the columns are {names}, want {self.feature_names_in_.tolist()}, in this order")
+        same_columns(_names(samples), list(getattr(self, "feature_names_in_", [])), "samples", "fit")
         codes = self._recode(table)
         known, whole = codes >= 0, codes >= 0
         network = self.network()
