@@ -250,7 +250,8 @@ func TestSheetsOfPrograms(t *testing.T) {
 	oracle.WantError(t, err, "edges.csv:1: it is a matrix of edges; write ")
 	for _, matrix := range []string{",a,b,c\na,0,.5,0\nb,.5,0,1\nc,0,1,0\n", "0,1,0,1\n0,0,1,0\n0,0,0,1\n1,0,1,0\n",
 		"a,b,c,d\n0,.5,0,1\n0,0,1,0\n0,0,0,1\n1,0,1,0\n", "0,1,0,1\n1,0,1,0\n0,1,0,1\n1,0,1,0\n",
-		"0,1,1\n1,0,1\n1,1,0\n", "a,b,c,d\n0,1,0,1\n1,0,1,0\n0,1,0,1\n1,0,1,0\n", "a,0,1,0,1\nb,1,0,1,0\nc,0,1,0,1\nd,1,0,1,0\n"} {
+		"0,1,1\n1,0,1\n1,1,0\n", "a,b,c,d\n0,1,0,1\n1,0,1,0\n0,1,0,1\n1,0,1,0\n",
+		"a,0,1,0,1\nb,1,0,1,0\nc,0,1,0,1\nd,1,0,1,0\n"} {
 		_, err = open("id,label\na,u\nb,v\nc,v\nd,v\n", matrix)
 		oracle.WantError(t, err, "it is a matrix of edges", " write pairs, by python3 -c ", "iloc[0, 0]", "edges.csv")
 	}

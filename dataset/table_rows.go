@@ -173,7 +173,8 @@ func (g *tableGraph) end(line int, cells []string, role string) (node int32, kno
 	}
 	remedy := "give the node a row there, or leave this row out; {columns=id=NAME} says which column identifies nodes, " +
 		"and source=NAME,target=NAME which are the ends"
-	if i := slices.IndexFunc(g.names, func(n string) bool { return formats.Bare(n) == formats.Bare(name) }); i >= 0 {
+	bare := formats.Bare(name)
+	if i := slices.IndexFunc(g.names, func(n string) bool { return formats.Bare(n) == bare }); i >= 0 {
 		remedy = fmt.Sprintf("%q is one: write identifiers alike in both tables, those that are numbers as whole numbers "+
 			"with the same leading zeros", option.Short(g.names[i]))
 	}
