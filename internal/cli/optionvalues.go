@@ -60,14 +60,13 @@ var elsewhere = func() map[string]string {
 // joined puts a value behind an option that may have none, or is true without: what follows a blank would be data.
 func joined(args []string) (all []string) {
 	for _, arg := range args {
-		how, _, _ := strings.Cut(arg, ":")
-		last := len(all) - 1
+		how, last := strings.Split(arg, ":")[0], len(all)-1
 		switch {
-		case last < 0:
+		case last < 0, slices.Contains(all, "--"):
 		case all[last] == "--errors" && slices.Contains([]string{"auto", "bootstrap", "cheap", "none"}, how),
 			all[last] == "--select-edges" && slices.Contains([]string{"ebic", "stability"}, how),
-			strings.HasPrefix(all[last], "--") && slices.Contains([]string{"true", "false", "yes", "no"}, arg) &&
-				all[last] != "--" && !strings.Contains(all[last], "="):
+			slices.Contains([]string{"true", "false", "yes", "no"}, arg) && strings.HasPrefix(all[last], "--") &&
+				!strings.Contains(all[last], "="):
 			all[last] += "=" + arg
 			continue
 		}

@@ -308,7 +308,7 @@ func answerTo(cmd *cobra.Command, name string) string {
 			func(option string) bool { return c.Flags().Lookup(option[2:]) == nil })
 	}
 	for _, c := range cmd.Root().Commands() {
-		if lacks(cmd) && !lacks(c) {
+		if lacks(cmd) && !lacks(c) && c.GroupID != cmd.Root().Groups()[0].ID {
 			return "of blockbp " + c.Name() + ": " + answer
 		}
 	}

@@ -53,7 +53,7 @@ var formats = slices.Concat([]Format{
 	}},
 	{"a file of texts with spans in JSON", "", "", data(`[[{][\s\S]*("(text|data)":[\s\S]*` + spans + `|` + spans +
 		`[\s\S]*"(text|data)":|"paragraphs":|\[\s*"[\s\S]*"entities":)`)},
-	{"a file of sentences in JSON", "", ".jsonl", data(`\{.*\n\{|[[{][\s\S]*"(tokens|words)":\s*\[\s*"`)},
+	{"a file of sentences in JSON", "", "", data(`[[{][\s\S]*"(tokens|words)":\s*\[\s*"`)},
 }, named, []Format{
 	{"a network", KindNetwork, ".uai .bif theta", begins(`(?m)^(MARKOV|BAYES)( |$)|^network( |$)[^{]*\{`)},
 	{"a file of arrays of other names", "", "", (*Peek).isOtherArrays},
@@ -320,8 +320,8 @@ func (p *Peek) isRTable() bool {
 // tokenHeader names a column of sentences and one of words, wordHeader words first and tags last, sentenceHeader texts
 // and tags; spanTag is the last cell of a word of a span.
 var (
-	tokenHeader = regexp.MustCompile(`(?i)^((id|index|unnamed[^,]*|doc[^,]*|),)*sent(ence)?s?[ _.#:]*` +
-		`(id|nr|no|num(ber)?|index|idx)?,(.*,)?(words?|tokens?|forms?)(,|$)`)
+	tokenHeader = regexp.MustCompile(`(?i)^((id|index|unnamed[^,]*|doc[^,]*|),)*(sentences?[ _.#:]*|` +
+		`sent(ence)?s?[ _.#:]*(id|nr|no|num(ber)?|index|idx)),(.*,)?(words?|tokens?|forms?)(,|$)`)
 	wordHeader = regexp.MustCompile(`(?i)^(\w*(id|idx|index|nr|no),)?(words?|tokens?|forms?),` +
 		`(.*,)?(\w*tags?|labels?|ner|u?pos|entity)$`)
 	spanTag        = regexp.MustCompile(`[,;\t]"?[BI]-\w+"?\r?(\n|$)`)
@@ -337,8 +337,10 @@ func (p *Peek) isTokenTable() bool {
 }
 
 func (p *Peek) isSentenceTable() bool {
-	return len(p.lines) > 1 && strings.Count(p.lines[1], " ") > 3 && p.heads(sentenceHeader) &&
-		strings.ContainsAny(p.lines[1][strings.LastIndexAny(p.lines[1], Separators)+1:], " ]")
+	row := strings.Join(p.lines[min(1, len(p.lines)):min(2, len(p.lines))], "") // the first below the header
+	last := row[strings.LastIndexAny(row, Separators)+1:]
+	return strings.Count(row, " ") > 3 && p.heads(sentenceHeader) &&
+		(3*strings.Count(last, " ") >= strings.Count(row, " ") || strings.HasSuffix(strings.TrimRight(last, `"`), "]"))
 }
 
 // heads reports whether the columns of a table that is not said to be of nodes or edges are called so.
@@ -393,7 +395,7 @@ func (p *Peek) IsNumbers() bool {
 	var rows [][]string
 	for i, line := range p.lines {
 		cells := strings.FieldsFunc(line, func(c rune) bool { return strings.ContainsRune(" "+Separators, c) })
-		if i > 0 || !slices.ContainsFunc(cells, isNoNumber) {
+		if len(rows) > 0 || !slices.ContainsFunc(cells, isNoNumber) || i > 0 && slices.ContainsFunc(cells, isNumber) {
 			rows = append(rows, cells)
 		}
 	}

@@ -132,12 +132,12 @@ const notHeld = "the model learned with labels of the split %q of %s known, whic
 // mixedLabels: a network of one class comes seldom then.
 const fewestDrawn, drawnRest, mixedLabels = 50, 0.2, 0.25
 
-// commonest is the largest share of a class in the labels of a network, and 1 where half of them or more are hidden.
+// commonest is the largest share of a class in the labels of a network, and 0 where half of them or more are hidden.
 func commonest(types []crf.NodeType, data []*crf.Instance) (most float64) {
 	for _, in := range data {
 		c := labelsOf(types, []*crf.Instance{in})
 		if c.share() <= fewLabels {
-			return 1
+			return 0
 		}
 		for a, t := range types {
 			counts := c.ofStates(a, t)

@@ -58,7 +58,7 @@ func TestDrawn(t *testing.T) {
 		ones := float64(numeric.Sum(in.Samples()[0])) / 12
 		want = max(want, ones, 1-ones)
 	}
-	oracle.Equal(t, commonest(half.Schema.NodeTypes, half.Instances), 1, "the largest share, half hidden")
+	oracle.Equal(t, commonest(half.Schema.NodeTypes, half.Instances), 0., "the largest share, half hidden")
 	m := prepare(t, Options{}, Task{Set: set}).result(&learn.Result{Model: oracle.Must(crf.NewModel(set.Schema))(t)}).Model
 	oracle.Contains(t, m.Meta[MetaTraining], fmt.Sprintf(`"commonest_label":%v}`, want))
 	write := func(int, *infer.Beliefs, *infer.Beliefs) (string, error) { return "", nil }

@@ -326,9 +326,9 @@ def test_data_frames() -> None:
     with pytest.warns(BlockbpWarning, match=r"^X\[0\]\.edges counts the rows of x, 14, 13, 12, …, and not by their names: give x.sort_index\(\)"):
         GraphCRF().fit(Graph(frame[::-1], edges), some)
     turned = frame[["f1", "f0", "f2", "f3"]]  # which would be read as if the order did not matter
-    with pytest.raises(ValueError, match=r"^X\[0\]\.x has the columns \['f1', 'f0', 'f2', 'f3'\], want \['f0', 'f1', .* as in fit$"):
+    with pytest.raises(ValueError, match=r"^X\[0\]\.x has the column 'f1' where fit has 'f0': "):
         got.predict(Graph(turned, edges), some)
-    with pytest.raises(ValueError, match=r"^X\[1\]\.x has the columns \['f1', .* as in X\[0\]$"):
+    with pytest.raises(ValueError, match=r"^X\[1\]\.x has the column 'f1' where X\[0\] has 'f0': "):
         GraphCRF().fit([Graph(frame, edges), Graph(turned, edges)], [some, some])
     with pytest.warns(BlockbpWarning, match="^the columns of X and fit are taken in their order, as only one of the two has names$"):
         assert got.predict(Graph(x, edges), some).tolist() == got.predict(Graph(frame, edges), some).tolist()

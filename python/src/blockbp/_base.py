@@ -643,8 +643,8 @@ def warn(notes: Sequence[str], category: type[BlockbpWarning] = BlockbpWarning) 
 def same_columns(names: Sequence[str], known: Sequence[str], where: str, first: str) -> None:
     """Refuse columns in another order than those known; warn where only one side has names, and no numbers."""
     names, known = ([] if list(n) == [str(k) for k in range(len(n))] else list(n) for n in (names, known))
-    if names and known and names != known:
-        raise ValueError(f"{where} has the columns {names}, want {known} as in {first}")
+    if differ := [(own, want) for own, want in zip(names, known) if own != want]:
+        raise ValueError("%s has the column %r where %s has %r: give them in one order" % (where, differ[0][0], first, differ[0][1]))
     if bool(names) != bool(known):
         warn([f"the columns of {where.partition('[')[0]} and {first} are taken in their order, as only one of the two has names"])
 

@@ -82,7 +82,7 @@ class Graph:
         if without and len(without) < len(graph.nodes):
             raise ValueError(f"node {without[0]!r} has no attribute x, its features: graph.nodes[{without[0]!r}]['x'] = [...]; give it to all or to none")
         if without or any(np.ndim(has["x"]) == 0 for _, has in graph.nodes(data=True)):  # as one of coordinates
-            _unused("all features of nodes are graph.nodes[node]['x']", graph.nodes(data=True))
+            _unused("all features of nodes are graph.nodes[node]['x']", graph.nodes(data=True), "label", "target")
         x = np.array([np.ravel(has.get("x", ())) for _, has in graph.nodes(data=True)], float if without else None)
         return cls(x, *_joined(graph), nodes=list(graph.nodes))
 
@@ -226,13 +226,13 @@ class GraphCRF(Classifier):
         return super()._places(folder, verb, {"node_features": "x", "edge_features": "edge_x", 'say "directed": true in dataset.json, or use directed': "give directed=True", **(names or {})})
 
 
-def _unused(known: str, items: Any) -> None:
+def _unused(known: str, items: Any, *used: str) -> None:
     """Warn of attributes of nodes, or edges, that are not used, and differ."""
     values: dict[str, set[str]] = {}
     for *_, attributes in items:
         for key, value in attributes.items():
             values.setdefault(str(key), set()).add(repr(value))
-    if others := sorted(key for key, found in values.items() if len(found) > 1 and key not in ("x", "label", "target")):
+    if others := sorted(key for key, found in values.items() if len(found) > 1 and key not in ("x", *used)):
         warn([f"{known} = [...]; not used: {', '.join(map(repr, others[:3]))}{', …' if others[3:] else ''}"])
 
 
