@@ -344,11 +344,11 @@ func (c *selection) compare(ctx context.Context, grid []Candidate) (finalists []
 	return finalists, nil
 }
 
-// climb takes steps of strength and prior from the best of some candidates, as long as one is better; nil: it is worse
-// than node features alone by more than one standard error, or, with neighbours that differ, at all, or gains less than
-// leastGain by another scale. Strengths come first: with weak edges narrow priors look good, and wide ones once edges
-// are strong. The weaker edges are, the nearer they come to node features alone: so strengths below half of the grid's
-// are for those that are better.
+// climb takes steps of strength and prior from the best of some candidates, as long as one is better; nil: it falls
+// behind a rival, is worse than node features alone by more than one standard error, or, with neighbours that differ,
+// at all, or gains less than leastGain by another scale. Strengths come first: with weak edges narrow priors look good,
+// and wide ones once edges are strong. The weaker edges are, the nearer they come to node features alone: so those
+// below half of the grid's are for better ones.
 func (c *selection) climb(ctx context.Context, starts []Candidate, alone, rival *trial) (best *trial, err error) {
 	from := starts[0]
 	for _, start := range starts {
