@@ -12,8 +12,7 @@ import (
 	"github.com/blockbp/blockbp/internal/synthetic"
 )
 
-// stripes is a noisy picture of diagonal stripes: features that tell a little of each
-// pixel, and the truth.
+// stripes is a noisy picture of diagonal stripes: features that tell a little of each pixel, and the truth.
 func stripes(seed uint64, rows, cols int) blockbp.Graph {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	g := blockbp.Graph{Edges: blockbp.GridEdges(rows, cols), Rows: rows, Cols: cols}

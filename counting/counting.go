@@ -145,8 +145,7 @@ func Convex(g *graph.Graph) *Numbers {
 }
 
 // Bethe returns c_s = 1 − deg s, c_uv = 1: ordinary belief propagation. It is exact on forests. Elsewhere it bounds
-// nothing, and Facts does not call it convex, although it is where no component has more than one loop: Prove finds
-// that.
+// nothing, and Facts does not call it convex. It is so where no component has more than one loop: Prove finds that.
 func Bethe(g *graph.Graph) *Numbers {
 	node := make([]float64, g.NumNodes())
 	for s := range node {

@@ -11,8 +11,7 @@ import (
 )
 
 // TestNearBethe: on 200 small graphs and more the numbers are, but for a share, those of Hildreth's method for
-// ½ Σ (c_uv − 1)² over the convex ones by definition, Σ_{E(S)} c_uv ≤ |S| for each set S of nodes; and Prove says what
-// is claimed of them.
+// ½ Σ (c_uv − 1)² over the convex ones by definition, Σ_{E(S)} c_uv ≤ |S| for each set S of nodes, as Prove says.
 func TestNearBethe(t *testing.T) {
 	graphs := loopyGraphs()
 	for n := range uint64(200) {

@@ -43,9 +43,7 @@ func TestArrayFolder(t *testing.T) {
 		oracle.OK(t, a.WriteFile(filepath.Join(apart, fmt.Sprint(i)+".npz")))
 	}
 	want := mustOpen(t, apart, Options{})
-	if len(together.Instances) != 3 || len(together.Sources) != 8 {
-		t.Fatalf("%d instances, %d sources", len(together.Instances), len(together.Sources))
-	}
+	oracle.MustEqual(t, [2]int{len(together.Instances), len(together.Sources)}, [2]int{3, 8}, "instances, sources")
 	oracle.Equal(t, together.Schema, want.Schema, "schema")
 	for i, in := range together.Instances {
 		w := want.Instances[i]

@@ -461,9 +461,7 @@ func TestNPZBombs(t *testing.T) {
 	oracle.OK(t, archive.Close())
 	_, list := readArchive("x", bytes.NewReader(b.Bytes()), int64(b.Len()), instanceArrays, memory.NewBudget(0))
 	text := fmt.Sprint(list)
-	if len(list) != 4 || strings.Count(text, "the file is damaged") != 2 {
-		t.Errorf("%d problems, want 4: %s", len(list), text)
-	}
+	oracle.Equal(t, [2]int{len(list), strings.Count(text, "the file is damaged")}, [2]int{4, 2}, "problems: %s", text)
 	oracle.Contains(t, text, "x:labels: a small file promises arrays of 514.0 MiB",
 		"unsupported compression algorithm; write the file with numpy.savez_compressed")
 }

@@ -59,9 +59,8 @@ func TestSamples(t *testing.T) {
 		if got := fmt.Sprint(in.Samples()); got != c.labels || fmt.Sprint(states) != c.states || strings.Join(columns, " ") != c.columns || in.Graph.NumEdges() != c.pairs {
 			t.Errorf("%s: labels %s, states %v, columns %q, %d edges", name, got, states, columns, in.Graph.NumEdges())
 		}
-		if name == "weights" && (in.SampleWeight(0) != 0.5 || in.TotalWeight() != 2.5) {
-			t.Errorf("weights %v, %v", in.SampleWeight(0), in.TotalWeight())
-		}
+		weights := [2]float64{in.SampleWeight(0), in.TotalWeight()}
+		oracle.Equal(t, name != "weights" || weights == [2]float64{.5, 2.5}, true, "weights %v", weights)
 		oracle.Equal(t, slices.Contains(set.Warnings, "2 empty rows are no samples, and left out"), name == "answers",
 			"%s: tells of empty rows in %q", name, set.Warnings)
 		// The model reads a table with its columns in another order, and refuses one without some.

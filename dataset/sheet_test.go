@@ -200,9 +200,7 @@ func TestSheetsColumns(t *testing.T) {
 			t.Fatalf("a row sums to %v", total)
 		}
 	}
-	if sums[0] != 334 || sums[103] != 600 || sums[104] != 1000 {
-		t.Errorf("columns sum to %v", sums)
-	}
+	oracle.Equal(t, []float64{sums[0], sums[103], sums[104]}, []float64{334, 600, 1000}, "sums of columns of %v", sums)
 	for _, c := range []struct{ columns, want string }{
 		{"labels=kind", `Columns: "labels=kind": did you mean "label"?`},
 		{"kind", `want ROLE=NAME`},

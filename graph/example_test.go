@@ -7,8 +7,7 @@ import (
 	"github.com/blockbp/blockbp/graph"
 )
 
-// A triangle and a lone node. Directed edge 2e runs along edge e, 2e+1 against
-// it.
+// A triangle and a lone node. Directed edge 2e runs along edge e, 2e+1 against it.
 func Example() {
 	g, err := graph.FromEdges(4, []int32{0, 1, 2}, []int32{1, 2, 0})
 	if err != nil {

@@ -36,18 +36,13 @@ func TestFromEdges(t *testing.T) {
 		n, u, v := drawEdges(t)
 		g, err := graph.FromEdges(n, u, v)
 		oracle.OK(t, err)
-		if g.NumNodes() != n || g.NumEdges() != len(u) {
-			t.Fatalf("%d nodes and %d edges, want %d and %d", g.NumNodes(), g.NumEdges(), n, len(u))
-		}
+		oracle.MustEqual(t, [2]int{g.NumNodes(), g.NumEdges()}, [2]int{n, len(u)}, "nodes, edges")
 		incoming := make([][]int32, n)
 		for e := range int32(len(u)) {
-			if g.U(e) != u[e] || g.V(e) != v[e] {
-				t.Fatalf("edge %d is (%d, %d), want (%d, %d)", e, g.U(e), g.V(e), u[e], v[e])
-			}
+			oracle.MustEqual(t, [2]int32{g.U(e), g.V(e)}, [2]int32{u[e], v[e]}, "edge %d", e)
 			forth, back := 2*e, 2*e+1
-			if g.Source(forth) != u[e] || g.Target(forth) != v[e] || g.Source(back) != v[e] || g.Target(back) != u[e] {
-				t.Fatalf("directed edges of edge %d run %d–%d and %d–%d", e, g.Source(forth), g.Target(forth), g.Source(back), g.Target(back))
-			}
+			ends := [4]int32{g.Source(forth), g.Target(forth), g.Source(back), g.Target(back)}
+			oracle.MustEqual(t, ends, [4]int32{u[e], v[e], v[e], u[e]}, "ends of edge %d, forth and back", e)
 			incoming[v[e]], incoming[u[e]] = append(incoming[v[e]], forth), append(incoming[u[e]], back)
 		}
 		for s := range int32(n) {

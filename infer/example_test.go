@@ -13,8 +13,7 @@ import (
 	"github.com/blockbp/blockbp/mrf"
 )
 
-// ring is four variables that like to agree with their neighbours, the first of
-// which prefers state 1.
+// ring is four variables that like to agree with their neighbours, the first of which prefers state 1.
 func ring() *mrf.Network {
 	n := &mrf.Network{Card: []int{2, 2, 2, 2}, Factors: []mrf.Factor{{Scope: []int{0}, LogTable: []float64{0, 1}}}}
 	for v := range 4 {

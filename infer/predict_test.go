@@ -236,9 +236,7 @@ func TestScore(t *testing.T) {
 	}
 	both := NewScore(3)
 	both.Add(b, truth, nil)
-	if both.Count() != 6 || both.Confusion[2][2] != 1 {
-		t.Errorf("without a choice %v nodes are counted: %v", both.Count(), both.Confusion)
-	}
+	oracle.Equal(t, [2]int64{both.Count(), both.Confusion[2][2]}, [2]int64{6, 1}, "nodes counted without a choice")
 	if empty := NewScore(2); !math.IsNaN(empty.Accuracy()) || empty.Count() != 0 {
 		t.Errorf("accuracy %v of nothing", empty.Accuracy())
 	}

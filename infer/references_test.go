@@ -18,8 +18,7 @@ import (
 // reference is one folder of ../shared/data/reference: a small model and its solutions by independent code. The maps
 // are keyed by the name of the file without ".txt".
 type reference struct {
-	// Model has the potentials of model.txt, which are logarithms in full precision; model.uai rounds some beyond
-	// exp's range to zero.
+	// Model has the potentials of model.txt, logarithms in full precision; model.uai rounds beyond the range of exp to 0.
 	Model *mrf.Pairwise
 	// Solutions are the files with a log Z: exact, bp, convex_*, trw_*.
 	Solutions map[string]*solution

@@ -90,8 +90,7 @@ func (a *auto) Start(p StepProblem) (err error) {
 	return nil
 }
 
-// forget lets go of a run that has ended, and of its memory: the caller keeps the rule. What tells how the run went
-// stays.
+// forget lets go of a run that has ended, and of its memory: the caller keeps the rule, and what tells how it went.
 func (a *auto) forget() {
 	if a.run == nil {
 		return

@@ -25,7 +25,8 @@ type checkProgress struct {
 	Purpose checkPurpose
 	Passes  int // whole ones
 	// Uniform: all weights are zero, so that the messages of a start are those of the weights, and no sweep is made.
-	Uniform bool
+	Uniform   bool
+	Uncoupled bool // no edge has a weight: plain sweeps settle messages at once, and others would take many
 	// AtHand: the values at hand are those of the weights, from the pass that accepted them, and no pass is made.
 	AtHand bool
 	// Decided: the last pass has decided what was asked.
@@ -143,8 +144,7 @@ func (l *learner) startFinalCheck() error {
 	return nil
 }
 
-// takeAcceptedValues begins a final check that needs no pass: its values are those of the pass that accepted the
-// weights.
+// takeAcceptedValues begins a final check that needs no pass: its values are of the pass that accepted the weights.
 func (l *learner) takeAcceptedValues() {
 	p, d := &l.progress, l.auto.descent
 	l.messages.restore()
@@ -157,7 +157,7 @@ func (l *learner) takeAcceptedValues() {
 // endCheck decides how the run goes on.
 func (l *learner) endCheck() (done bool, err error) {
 	c, p := &l.progress.Check, &l.progress
-	c.Active = false
+	c.Active, c.Uncoupled = false, false
 	p.LastCheck = p.Iterations
 	switch c.Purpose {
 	case checkInitial:

@@ -179,8 +179,7 @@ func (k *claims) whyNotConverged() string {
 }
 
 // unknownOfClamped is about what F lacks where hidden labels and no regulariser let weights run away: consistent
-// beliefs of clamped networks are so to about roundingShare of their mass, and that counts with the potentials of all
-// elements.
+// beliefs of clamped networks are so to about roundingShare of their mass, which counts with all elements' potentials.
 func (k *claims) unknownOfClamped() (sum float64) {
 	if k.squares == nil || !k.holds.hidden || k.problem.L2 > 0 {
 		return 0

@@ -136,8 +136,7 @@ func TestNoisyStatistics(t *testing.T) {
 	}
 }
 
-// TestMeansOfNoDistribution: sums that no distribution has may lead the objective below 0, and what is proved of it
-// holds all the same.
+// TestMeansOfNoDistribution: sums that no distribution has may lead the objective below 0, and proofs of it still hold.
 func TestMeansOfNoDistribution(t *testing.T) {
 	p := randomProblem(t, 1, problemOptions{rows: 4, cols: 4, states: 2, nodeDim: 2, edgeDim: 1, l2: 1e-5})
 	s := must(Settings{}.resolve(&p))

@@ -90,7 +90,8 @@ func (l *learner) begin() error {
 	l.addLabels()
 	l.startCheck(checkInitial)
 	p := &l.progress
-	p.Check.Uniform = l.startsUniform()
+	nodes := l.model.Layout.Node[len(l.model.Layout.Node)-1]
+	p.Check.Uniform, p.Check.Uncoupled = l.startsUniform(0), l.startsUniform(nodes.At+nodes.Len)
 	if l.messages.usesResponse() {
 		l.messages.response.Allocate(l.model, func(i int) *bp.State { return l.units[i].state })
 	}
@@ -107,11 +108,11 @@ func (l *learner) begin() error {
 	return nil
 }
 
-// startsUniform reports whether all weights are zero and nothing is forbidden or has a loss, so
-// that constant messages and uniform beliefs already are the exact inference.
-func (l *learner) startsUniform() bool {
+// startsUniform reports whether all weights from one on are zero and nothing is forbidden or has a loss, so that
+// constant messages already are the exact inference, and so are uniform beliefs if it is the first one.
+func (l *learner) startsUniform(from int) bool {
 	return !l.model.Layout.Masked && l.problem.Loss == 0 &&
-		!slices.ContainsFunc(l.model.Weights, func(w float64) bool { return w != 0 })
+		!slices.ContainsFunc(l.model.Weights[from:], func(w float64) bool { return w != 0 })
 }
 
 // visitBlocks visits blocks, and names the cause of an error.

@@ -49,8 +49,7 @@ func labellings(p Problem) (all [][]labelling) {
 	return all
 }
 
-// augmented is the objective with a loss, entropies counting ε times, by enumeration; of margins for ε = 0, with a
-// subgradient.
+// augmented is the objective with a loss, entropies counting ε times, by enumeration; for ε = 0 with a subgradient.
 func augmented(all [][]labelling, w []float64, l2, loss, epsilon float64) (value float64, slope []float64) {
 	slope, value = make([]float64, len(w)), l2/2*simd.Dot(w, w)
 	simd.AddScaled(slope, w, l2)

@@ -28,13 +28,11 @@ type circling struct {
 	Smallest float64 // 0: none yet
 }
 
-// mostWhileMoving bounds the damping of messages while weights move: heavier damping is for messages that circle while
-// weights stay.
+// mostWhileMoving bounds the damping of messages while weights move: more is for messages that circle while they stay.
 const mostWhileMoving = 0.5
 
 // messages are what a run does to its messages beside plain sweeps. It keeps copies, to go back to where a step is
-// refused and to go on from with momentum; it damps messages that circle; and where a problem is small it solves for
-// them.
+// refused and to go on from with momentum; it damps messages that circle, and solves for them in small problems.
 type messages struct {
 	*inference
 	response *linear.Response // nil: the problem is too large for it
@@ -188,10 +186,11 @@ func (m *messages) wholeLimits() bp.Limits {
 		return bp.Limits{MaxSweeps: exactSweeps, Turns: true}
 	}
 	damping := m.progress.MessageDamping
-	if m.hasMomentum() {
+	if m.hasMomentum() && !m.progress.Check.Uncoupled {
 		damping = overRelaxed
 	}
-	return bp.Limits{MaxSweeps: wholeSweeps, Damping: damping, NoProx: m.usesResponse()}
+	noProx := m.usesResponse() || m.progress.Check.Uncoupled
+	return bp.Limits{MaxSweeps: wholeSweeps, Damping: damping, NoProx: noProx}
 }
 
 // remainder returns the share of an edge's mass that consistent beliefs may leave to spread: in a whole pass of a large

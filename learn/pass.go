@@ -65,7 +65,7 @@ func (l *learner) visitInWholePass() (done bool, err error) {
 		if err := l.sweepFirst(); err != nil {
 			return false, err
 		}
-		if !uniform {
+		if !uniform && !check.Uncoupled {
 			l.messages.beginRound()
 		}
 	}

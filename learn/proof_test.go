@@ -65,8 +65,7 @@ func TestGapAlone(t *testing.T) {
 	}
 }
 
-// TestStartsAtTheOptimum: a run that begins where another has ended takes no step that F cannot tell, and no weight
-// becomes a NaN.
+// TestStartsAtTheOptimum: a run that begins where another ended takes no step that F cannot tell, and makes no NaN.
 func TestStartsAtTheOptimum(t *testing.T) {
 	for kind, p := range problems(t) {
 		s := Settings{Assign: blocksOf(2), GradientTolerance: 1e-300, MaxPasses: 200}

@@ -558,8 +558,7 @@ func TestStateFile(t *testing.T) {
 	refused("another state", "since it was read")
 }
 
-// TestResumeAfterSmallPromises: a run that ended as steps promise little ends in the same bits again, and one that is
-// to prove more goes on.
+// TestResumeAfterSmallPromises: a run that ended as steps promise little ends so again; to prove more it goes on.
 func TestResumeAfterSmallPromises(t *testing.T) {
 	for _, counting := range []string{"convex", "trw"} {
 		p := randomProblem(t, 1, problemOptions{rows: 30, cols: 30, states: 6, nodeDim: 9, edgeDim: 4, missing: 0.2,

@@ -11,8 +11,7 @@ import (
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
-// farthest returns by how much the sums of the beliefs of a block's edges differ at most from the
-// beliefs of their ends.
+// farthest returns by how much sums of beliefs of a block's edges differ at most from the beliefs of their ends.
 func (r *inference) farthest(t *testing.T, b int) (most float64) {
 	t.Helper()
 	block := legal(r.load(b))

@@ -35,8 +35,7 @@ const (
 
 var kinds = []string{"", kindTiles, kindRanges, kindBreadth}
 
-// Cut says how networks are cut into blocks, all of them into as many; see learn.Cut. What is zero is
-// decided by Resolve.
+// Cut says how networks are cut into blocks, all of them into as many; see learn.Cut. Resolve decides what is zero.
 type Cut struct {
 	Kind       string
 	Blocks     int // per network

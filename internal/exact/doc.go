@@ -5,8 +5,7 @@
 //
 // Variables are eliminated one after another in an order chosen by greedy heuristics (NewPlan). Eliminating variable
 // i multiplies all tables that mention it, its bucket, and sums i out; the result, the bucket's message, goes to the
-// bucket of its earliest variable, the parent. Messages are written m_i(S_i), S_i the separator: the bucket's scope
-// without i.
+// bucket of its earliest variable, the parent. Messages are written m_i(S_i), S_i the separator: its scope without i.
 //
 //	m_i(S_i) = Σ_{x_i} ψ_i(x_i, S_i) Π_{children c} m_c        log Z = Σ_roots log m
 //

@@ -56,8 +56,7 @@ func findOrder(n *mrf.Network, operations float64) *elimination {
 	}
 	try(minFill)
 	try(minWeight)
-	// In reverse Cuthill–McKee order a front sweeps across the network, which on grids is far narrower than what greedy
-	// rules find.
+	// In reverse Cuthill–McKee order a front sweeps across the network, on grids far narrower than what greedy rules find.
 	ties := make([]float64, len(logCard))
 	for i, v := range numeric.NarrowOrder(neighbours) {
 		ties[v] = float64(len(ties) - i)
@@ -108,8 +107,7 @@ func interactionGraph(n *mrf.Network) (neighbours [][]int32, logCard []float64) 
 // rule says which variable the elimination game takes next: that of the least first number, then of the least second.
 type rule func(g *game, v int32) (first, second float64)
 
-// minFill takes the variable with the fewest new edges, of these that with the smallest table, minWeight the other way
-// round.
+// minFill takes the variable with the fewest new edges, of these that with the smallest table, minWeight the reverse.
 func minFill(g *game, v int32) (fill, weight float64)   { return float64(g.fill[v]), g.weight[v] }
 func minWeight(g *game, v int32) (weight, fill float64) { return g.weight[v], float64(g.fill[v]) }
 

@@ -21,8 +21,7 @@ type Plan struct {
 	// that is stored, one less than those of the largest that is computed.
 	Width int
 	// Bytes forecasts the memory for all tables of a run with marginals, PartitionBytes that of a run for log Z alone,
-	// MaximumBytes that of Maximize. Scratch memory, a few KiB per table, and Go's reserve between garbage collections
-	// come on top.
+	// MaximumBytes that of Maximize. Scratch memory, a few KiB per table, and what Go keeps in reserve come on top.
 	Bytes          int64
 	PartitionBytes int64
 	MaximumBytes   int64

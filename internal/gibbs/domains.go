@@ -89,8 +89,7 @@ func (d *Domains) undo(length int) {
 }
 
 // Propagate strikes out every state without a possible state at some neighbour, again and again (arc consistency). It
-// reports false where a node has no state left: a proof that no joint state is possible, though not the only one that
-// there can be.
+// reports false where a node has no state left: a proof, though not the only one, that no joint state is possible.
 func (d *Domains) Propagate() bool {
 	for len(d.queue) > 0 {
 		s := d.queue[0]

@@ -29,9 +29,9 @@ import (
 //     the prior that a climb begins with. Where all labels are known, scales of features are the grid (chooseScale).
 //  2. compare goes through the grid, and climb changes strength and prior for as long as the score falls. It begins
 //     with the grid's, or with what the same edges came to with fewer hops, where that is better.
-//  3. try is the scorer. The known labels are dealt to folds (folds.go). A candidate learns from all folds but one, and
-//     predicts that one. Its score is the log loss of what was predicted so, at the best power of beliefs; priors of
-//     strength, power and prior, and mistakes not seen yet, add to it.
+//  3. try is the scorer. Known labels are dealt to folds (folds.go). A candidate learns from all but one, and predicts
+//     that one, unless it falls behind a rival before (fallsBehind). Its score is the log loss of these at the best
+//     power of beliefs; priors of strength, power and prior, and mistakes not seen yet, add to it.
 //  4. decide takes a finalist. The first is what is usual, or else the simplest. A later one is chosen where its score
 //     is smaller by more than one standard error of the difference, or by two against what is usual.
 //  5. choice.json and the report keep all finalists, each the best of its kind, and a note says what was chosen.
@@ -318,7 +318,11 @@ func (c *selection) compare(ctx context.Context, grid []Candidate) (finalists []
 			end.Hops = from.Hops
 			starts = append(starts, end)
 		}
-		found, err := c.climb(ctx, starts, alone)
+		rival := (*trial)(nil)
+		if from.Edges == together && from.Hops > c.p.Set.Recipe.Hops && len(finalists) > 0 {
+			rival = slices.MinFunc(finalists, byScore)
+		}
+		found, err := c.climb(ctx, starts, alone, rival)
 		if errors.As(err, new(*learn.DivergedError)) || err == nil && (found == nil || slices.Contains(finalists, found)) {
 			continue
 		} else if err != nil {
@@ -335,16 +339,16 @@ func (c *selection) compare(ctx context.Context, grid []Candidate) (finalists []
 	return finalists, nil
 }
 
-// climb takes steps of strength and prior from the best of some candidates, as long as one is better; nil: it is worse
-// than node features alone by more than one standard error, or, with neighbours that differ, at all, or gains less than
-// leastGain by another scale. Strengths come first: with weak edges narrow priors look good, and wide ones once edges
-// are strong. The weaker edges are, the nearer they come to node features alone: so strengths below half of the grid's
-// are for those that are better.
-func (c *selection) climb(ctx context.Context, starts []Candidate, alone *trial) (best *trial, err error) {
+// climb takes steps of strength and prior from the best of some candidates, as long as one is better; nil: it falls
+// behind a rival, is worse than node features alone by more than one standard error, or, with neighbours that differ,
+// at all, or gains less than leastGain by another scale. Strengths come first: with weak edges narrow priors look good,
+// and wide ones once edges are strong. The weaker edges are, the nearer they come to node features alone: so those
+// below half of the grid's are for better ones.
+func (c *selection) climb(ctx context.Context, starts []Candidate, alone, rival *trial) (best *trial, err error) {
 	from := starts[0]
 	for _, start := range starts {
-		t, err := c.try(ctx, start)
-		if err != nil {
+		t, err := c.try(ctx, start, rival)
+		if err != nil || t == nil {
 			return nil, err
 		}
 		if best == nil || t.score() < best.score() {
@@ -379,11 +383,14 @@ func (c *selection) climb(ctx context.Context, starts []Candidate, alone *trial)
 			by.prior != 1 && (next.Prior < leastPrior || next.Prior > mostPrior || c.p.large()) {
 			continue
 		}
-		t, err := c.try(ctx, next)
+		if rival = nil; next.Edges == together {
+			rival = best
+		}
+		t, err := c.try(ctx, next, rival)
 		if err != nil {
 			return nil, err
 		}
-		if t.score() < best.score() {
+		if t != nil && t.score() < best.score() {
 			best, i, idle = t, i-1, -1 // once more the same way
 		}
 	}
@@ -441,16 +448,33 @@ const (
 	unseenMistakes = 0.5
 )
 
-// try learns from what each fold leaves, and predicts what it holds out, or remembers what came of that. Of the
-// powers of beliefs the trial has the one with the smallest score.
-func (c *selection) try(ctx context.Context, of Candidate) (best *trial, err error) {
+// try learns from what each fold leaves, and predicts what it holds out, or remembers it; nil: it falls behind a rival.
+func (c *selection) try(ctx context.Context, of Candidate, rival *trial) (*trial, error) {
 	if c.tried[of] != nil {
 		return c.tried[of], nil
 	}
-	guesses, err := c.predictions(ctx, of)
-	if err != nil {
+	guesses, err := c.predictions(ctx, of, rival)
+	if err != nil || guesses == nil {
 		return nil, err
 	}
+	t := c.judge(of, guesses)
+	if math.IsNaN(float64(t.Loss)) {
+		return nil, fmt.Errorf("%s gives no loss that is a number", of)
+	}
+	c.tried[of] = t
+	return t, nil
+}
+
+// fallsBehind reports that the folds that a trial has are worse than those of a rival by more than one standard error:
+// a later finalist has to be better by as much. Of what a trial is charged with they take their share.
+func fallsBehind(t, rival *trial) bool {
+	n := len(t.losses)
+	mean, err := difference(t.losses, rival.losses[:n])
+	return mean+t.penalty()*float64(n)/float64(len(rival.losses))-rival.penalty() > err
+}
+
+// judge makes a trial of guesses. Of the powers of beliefs it has the one with the smallest score.
+func (c *selection) judge(of Candidate, guesses []guess) (best *trial) {
 	steps, n := powerSteps, float64(len(guesses))
 	if of.Scale != "" || !c.p.everyStateSeen() {
 		steps = 0 // of others labels cannot tell how sure beliefs may be
@@ -471,11 +495,7 @@ func (c *selection) try(ctx context.Context, of Candidate) (best *trial, err err
 			best = t
 		}
 	}
-	if math.IsNaN(float64(best.Loss)) {
-		return nil, fmt.Errorf("%s gives no loss that is a number", of)
-	}
-	c.tried[of] = best
-	return best, nil
+	return best
 }
 
 // tempered is what a label loses that is predicted by a power of beliefs, and what it would lose were the others than
@@ -622,14 +642,12 @@ func (r *run) interrupted(while string) error {
 // by at most labelsPerFeature: with more of them the prior, and so the scale, hardly matters.
 const mostScaling, labelsPerFeature = 1 << 21, 64
 
-// leastGain is the share of the log loss that another scale has to gain: less is felt by no prediction, however sure
-// folds are of it.
+// leastGain is the share of the log loss that another scale has to gain: no prediction feels less, however sure it is.
 const leastGain = 0.01
 
 // chooseScale decides on the scale of features, where options leave it open: by labels that are held out, which node
 // features alone predict with each scale, unless labels are too few, or so many that it does not matter. Where labels
-// of a network are hidden, folds choose a prior: to choose twice is worse, and what they name has to give the same
-// model.
+// of a network are hidden, folds choose a prior: to choose twice is worse, and what they name must give the same model.
 func (p *Prepared) chooseScale(ctx context.Context, each *standardise.Map) error {
 	o := &p.Options
 	if o.Scale != scaleAuto {
@@ -657,8 +675,7 @@ func (p *Prepared) chooseScale(ctx context.Context, each *standardise.Map) error
 	return nil
 }
 
-// suitScales reports whether features of nodes are dense, and their labels neither too few nor too many, to choose a
-// scale by.
+// suitScales reports whether features of nodes are dense, and labels neither too few nor too many to choose a scale by.
 func (p *Prepared) suitScales() bool {
 	labels, size, features := 0, 0, 0
 	for a, t := range p.Problem.Model.Schema.NodeTypes {

@@ -291,6 +291,19 @@ func TestWhatIsChosen(t *testing.T) {
 	}
 }
 
+// TestClimbsGoOn: with means over neighbours a climb begins where one without has come to, far from the grid.
+func TestClimbsGoOn(t *testing.T) {
+	task := blocks{nodes: 120, states: 3, degree: 6, same: .85, noise: 1, known: 40, seed: 4}.few(t, true)
+	c, weak := prepare(t, Options{}, task).newSelection(Watch{}), edgeRule{name: edgesPotts, strength: .02}
+	ends := oracle.Must(c.compare(t.Context(), []Candidate{{Edges: weak}, {Hops: 1, Edges: weak}}))(t)
+	on, step := ends[0].asked, weak
+	on.Hops, step.strength = 1, rounded(weak.strength*math.Sqrt2)
+	tried := func(hops int) bool { return c.tried[Candidate{Hops: hops, Prior: 1, Edges: step}] != nil }
+	if c.tried[on] == nil || !tried(0) || tried(1) {
+		t.Errorf("from %v to %v, and with a hop to %v: tried %d", weak, ends[0].asked, ends[1].asked, len(c.tried))
+	}
+}
+
 // TestEdgeRules: weights are those of an independent derivation.
 func TestEdgeRules(t *testing.T) {
 	g := oracle.Must(graph.FromEdges(4, []int32{0, 1, 2}, []int32{1, 2, 3}))(t)

@@ -9,8 +9,7 @@ import (
 	"github.com/blockbp/blockbp/learn"
 )
 
-// Doneness estimates how much of a training is done, and what time is left. The zero value with Settings is at the
-// start of one.
+// Doneness estimates how much of a training is done, and the time left. The zero value with Settings is at the start.
 type Doneness struct {
 	Settings learn.Settings
 

@@ -384,8 +384,7 @@ func weightColumn(t *crf.EdgeType) int {
 	return slices.IndexFunc(t.FeatureNames, func(name string) bool { return strings.EqualFold(name, "weight") })
 }
 
-// carrier is a feature of edges that has weights of a rule: the weight of equal states is its factor times the
-// strength.
+// carrier is a feature of edges with weights of a rule: the weight of equal states is its factor times the strength.
 type carrier struct {
 	column int
 	factor float64

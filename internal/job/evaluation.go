@@ -32,8 +32,7 @@ type Evaluation struct {
 }
 
 // NewEvaluation compares with the labels that instances of a set carry, which may be without the edges of its own. Of
-// graph tables it compares on the nodes of one split only, and holds the labels of another; "" stands for all that are
-// not held, and for none.
+// graph tables it compares on the nodes of one split, and holds the labels of another; "": all not held, and none.
 func NewEvaluation(name string, set *dataset.Set, instances []*crf.Instance, split, observed string) (*Evaluation,
 	error) {
 	for i, in := range instances {
@@ -103,8 +102,7 @@ func UnknownSplit(set *dataset.Set, split string) string {
 }
 
 // OpenEvaluation reads the evaluation set that path names beside the training set that was read from data: other files,
-// a list of ids in the same image folder, or a split of the same graph tables. Errors of reading are those of package
-// dataset.
+// a list of ids in the same image folder, or a split of the same graph tables. Errors of reading are those of dataset.
 func (t *Task) OpenEvaluation(ctx context.Context, data []string, o dataset.Options, name, path string,
 	noEdges bool) (*Evaluation, error) {
 	paths := []string{path}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/blockbp/blockbp/crf"
@@ -21,10 +22,11 @@ const (
 	// Fits of folds end at choiceTolerance of the first norm of the gradient, or after choicePasses, or, of edges
 	// that are learned with nodes, after togetherPasses: the loss hardly changes any more.
 	choiceTolerance, choicePasses, togetherPasses = 1e-4, 600, 500
+	// raceFolds that a candidate is behind a rival in are hardly caught up with.
+	raceFolds = 2
 )
 
-// foldLimits bound the inference of folds where edges are chosen: labels hardly change any more, at a few percent of
-// the cost.
+// foldLimits bound the inference of folds where edges are chosen: labels hardly change, at a few percent of the cost.
 var foldLimits = infer.Limits{Tolerance: 1e-2, MaxSweeps: 30}
 
 // guess is what a model says of a label that is held out, which counts so much.
@@ -34,15 +36,28 @@ type guess struct {
 	weight           float64
 }
 
-// predictions are what each fold holds out, predicted given the others by what is learned of these.
-func (c *selection) predictions(ctx context.Context, of Candidate) ([]guess, error) {
+// predictions are what each fold holds out, predicted given the others by what is learned of these; none where
+// raceFolds fall behind a rival, if there is one: the others are spared, with any number of threads.
+func (c *selection) predictions(ctx context.Context, of Candidate, rival *trial) ([]guess, error) {
 	errs, guesses, threads := make([]error, len(c.folds)), make([][]guess, len(c.folds)), 1
 	if len(c.folds) == 1 {
 		threads = c.p.Options.Threads
 	}
-	err := parallel.Each(ctx, len(c.folds), c.p.Options.Threads, func(k int) {
-		guesses[k], errs[k] = c.predict(ctx, k, of, threads)
+	race, stop := context.WithCancel(ctx)
+	defer stop()
+	behind, left := false, atomic.Int32{}
+	left.Store(raceFolds)
+	err := parallel.Each(race, len(c.folds), c.p.Options.Threads, func(k int) {
+		guesses[k], errs[k] = c.predict(race, k, of, threads)
+		if k < raceFolds && left.Add(-1) == 0 && rival != nil && errors.Join(errs[:raceFolds]...) == nil &&
+			fallsBehind(c.judge(of, slices.Concat(guesses[:raceFolds]...)), rival) {
+			behind = true
+			stop()
+		}
 	})
+	if behind {
+		return nil, nil
+	}
 	err = errors.Join(cmp.Or(err, context.Cause(ctx)), errors.Join(errs...)) // where it ended, some are not learned
 	return slices.Concat(guesses...), err
 }
@@ -97,7 +112,9 @@ func (c *selection) learn(ctx context.Context, k int, of Candidate, threads int)
 			m, err = modelOf(learn.Fit(ctx, alone, learn.Settings{Method: learn.Exact, RelativeTolerance: choiceTolerance,
 				MaxPasses: choicePasses, Memory: -1}))
 		}
-		f.nodes[o.Prior] = m
+		if ctx.Err() == nil { // else they are half learned
+			f.nodes[o.Prior] = m
+		}
 	}
 	if err != nil || of.Edges != together {
 		return m, err
@@ -110,7 +127,12 @@ func (c *selection) learn(ctx context.Context, k int, of Candidate, threads int)
 	if o.MaxTime > 0 { // an equal part, and a first candidate in any case
 		s.MaxTime = max(time.Millisecond, c.left(len(c.folds)-k))
 	}
-	return modelOf(learn.Fit(ctx, problem, s))
+	fit, stop := context.WithCancel(ctx) // before a last check, which tells what weights are worth, or of a claim
+	ends := func() {}
+	s.Recorder = func(learn.Event) error { ends = stop; return nil }
+	s.Checking = func(int, float64) { ends() }
+	defer stop()
+	return modelOf(learn.Fit(fit, problem, s))
 }
 
 // manyInstances are enough for folds of whole ones; of fewer, each holds out labels.

@@ -299,8 +299,7 @@ func (w Inference) score(ctx context.Context, e *Evaluation, likelihood bool, pi
 // with the room that a growing slice has to spare.
 const rankingBytes, mostRanked = 1.25 * 24, 1 << 18
 
-// labels are those of an instance that predictions are compared with, each with its node or, of images with
-// superpixels, its pixel.
+// labels are those of an instance that predictions are compared with, each with its node or, of superpixels, its pixel.
 func (e *Evaluation) labels(i int) iter.Seq2[int, int32] {
 	samples := e.Instances[i].Samples()
 	if i < len(e.Set.RowLabels) {

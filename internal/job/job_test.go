@@ -345,8 +345,14 @@ func TestFoldsOfLabels(t *testing.T) {
 		}
 	}
 	oracle.Equal(t, held, []int{1, 1, 1, 0, 1, 1, 1, 0, 1, 1, 1, 1}, "times that each label is held out")
-	first := oracle.Must(folds.try(t.Context(), Candidate{Edges: noEdges}))(t)
-	oracle.Equal(t, oracle.Must(folds.try(t.Context(), first.asked))(t), first, "a candidate asked for again")
+	first := oracle.Must(folds.try(t.Context(), Candidate{Edges: noEdges}, nil))(t)
+	oracle.Equal(t, oracle.Must(folds.try(t.Context(), first.asked, nil))(t), first, "a candidate asked for again")
+	other, best, worst := first.asked, *first, *first
+	n := len(first.losses)
+	other.Prior, best.losses, worst.losses = 2, make([]float64, n), slices.Repeat([]float64{9}, n)
+	oracle.Equal(t, oracle.Must(folds.try(t.Context(), other, &best))(t) == nil, true, "given up behind a rival")
+	oracle.Equal(t, folds.folds[raceFolds].nodes[2] == nil, true, "the third fold is spared")
+	oracle.Equal(t, len(oracle.Must(folds.try(t.Context(), other, &worst))(t).losses), n, "labels of one ahead")
 }
 
 // TestTimeKeepsTheBest: where the time ends a training that has become worse on the first evaluation set, the weights

@@ -247,8 +247,7 @@ func (m *Model) Counting(ctx context.Context, asked string) (counting.Func, erro
 	}, nil
 }
 
-// Instances returns the instances of a set as the model wants them: without edges if it was trained without, and
-// balanced if its edges are.
+// Instances returns the instances of a set as the model wants them: without edges, or balanced, if it was trained so.
 func (m *Model) Instances(set *dataset.Set) ([]*crf.Instance, error) {
 	if m.Meta[MetaEdges] == edgesBalanced {
 		return allBalanced(set.Instances)

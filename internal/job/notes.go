@@ -92,8 +92,7 @@ func sharedLabels(set *dataset.Set, sources, others []dataset.Source) string {
 	return ""
 }
 
-// learned are the files that a model was learned from, and how, as its run folder tells; none where there is no such
-// folder.
+// learned are the files that a model was learned from, and how, as its run folder tells; none where there is none.
 func (m *Model) learned() (Config, []dataset.Source) {
 	var record dataRecord
 	path := m.beside(dataFile)
@@ -181,8 +180,7 @@ func (m *Model) Unheld(set *dataset.Set, data []*crf.Instance) string {
 	return ""
 }
 
-// LearnedFrom says that labels of an evaluation set are those that the model was learned from, or with; "": they are
-// not, as far as is known.
+// LearnedFrom says that the model was learned from labels of an evaluation set, or with them; "": not that is known.
 func (m *Model) LearnedFrom(e *Evaluation) string {
 	path, observed := m.shared(e.Set)
 	some, made := observed == "" || len(e.Set.Splits) == 0, (*Choice)(nil)

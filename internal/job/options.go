@@ -70,8 +70,7 @@ type Options struct {
 	Scale string
 	// Statistics: means are learned from in place of samples. Then a bound of the likelihood may be minimised, too.
 	Statistics bool
-	// SelectEdges says how the edges are chosen that couplings are learned of, with Physics: ebic, ebic:γ, stability or
-	// stability:B. "": all stay.
+	// SelectEdges says how edges are chosen that couplings are of, with Physics: ebic[:γ] or stability[:B]; "": all stay.
 	SelectEdges string
 	// ClassWeights is balanced or STATE=WEIGHT,…: how much labels of a state count.
 	ClassWeights string
@@ -294,8 +293,7 @@ func (o *Options) countingFor(set *dataset.Set, initial *Model) string {
 	return "trw"
 }
 
-// proofForPredictions ends trainings whose weights serve predictions: what is left to gain changes none of them
-// (results/README.md).
+// proofForPredictions ends trainings of weights for predictions: what is left changes none of them (results/README.md).
 const proofForPredictions = 1e-3
 
 // errorsOfCouplings ends trainings whose weights are read as couplings: what is left, even if it is ten times as much

@@ -36,8 +36,7 @@ type Prediction struct {
 	found     [][]int             // [node type][state] labels that were not held
 }
 
-// Unsettled says of which instances beliefs or labels were not settled when a limit ended inference, as far as anybody
-// would act on it.
+// Unsettled says of which instances beliefs or labels were not settled at a limit, as far as anybody would act on it.
 type Unsettled struct {
 	Count, Of int
 	tolerance float64 // by how much a belief may change without a word

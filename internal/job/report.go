@@ -219,8 +219,7 @@ type line struct {
 }
 
 // curves draws the course of a run over its passes: how far the objective is from its last value, and the proved bound
-// on that, the measures of evaluations, the gradient norm, and the distance to a reference. What is not known is left
-// out.
+// on that, the measures of evaluations, the gradient norm, and the distance to a reference, as far as they are known.
 func curves(metrics []runfolder.Metric) (all []namedFigure) {
 	last, sets := math.NaN(), map[string]bool{}
 	for _, m := range metrics {

@@ -400,8 +400,7 @@ type EntityScore struct {
 	Types     []EntityScore   `json:"types,omitempty"`
 }
 
-// tag is what a state says of a token: the type of its entity, −1 outside of any, and whether it must be the first of
-// it, or is the last.
+// tag is what a state says of a token: the type of its entity, −1 outside of any, and whether it must be first or last.
 type tag struct {
 	of           int
 	first, final bool
@@ -410,8 +409,7 @@ type tag struct {
 // entity is a run of tokens.
 type entity struct{ from, to, of int }
 
-// Letters of tags: B begins an entity, I is inside, E ends it, S is a single one. Others write M for I, L for E, U and
-// W for S.
+// Letters of tags: B begins an entity, I is inside, E ends it, S is alone. Others write M for I, L for E, U or W for S.
 const tagLetters, firstLetters, finalLetters = "BIESMLUW", "BSUW", "ESLUW"
 
 // behind matches tags whose letter stands behind the type, as PER-B.

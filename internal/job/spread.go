@@ -163,8 +163,7 @@ func parameters(layout *crf.Layout) (n int) {
 	return n
 }
 
-// cheapErrors reports whether standard errors take a few seconds: by the likelihood those of two of its gradients for
-// each parameter.
+// cheapErrors reports whether standard errors take seconds: by the likelihood those of two gradients a parameter.
 func (p *Prepared) cheapErrors() bool {
 	switch p.Options.Method {
 	case learn.Exact:

@@ -81,8 +81,7 @@ type fitted struct {
 
 // Choose finds the edges that stay, and λ. The path begins with the nodes alone, and goes on at the λ where the first
 // edge appears. A penalty shrinks couplings, and so brings in edges that strong ones explain before weak ones. So from
-// the best set of the path on, as long as the criterion falls, others come in, the steepest first, and then the weakest
-// go.
+// the best set of the path on, while the criterion falls, others come in, the steepest first, and then the weakest go.
 func (b *Bonds) Choose(ctx context.Context) (edges []int32, lambda float64, err error) {
 	b.begin()
 	defer b.objective.Close()

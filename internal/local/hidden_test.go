@@ -94,8 +94,7 @@ func TestHiddenSpins(t *testing.T) {
 	}
 }
 
-// checkStationary compares means of products of spins given what is known with those of the model: their difference is
-// what the prior holds.
+// checkStationary compares means of products of spins given what is known with the model's: the prior holds the rest.
 func checkStationary(t *testing.T, labels [][]int32, w []float64, score func(w []float64, x int) float64) {
 	const sites, entries = 8, 28
 	var weights [1 << sites]float64

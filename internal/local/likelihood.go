@@ -36,8 +36,7 @@ type likelihood struct {
 	beliefs   []float64 // of nodes or edges computed together
 }
 
-// Add implements ground.LocalObjective, without what labels add of complete samples. What inference cannot compute is
-// NaN.
+// Add implements ground.LocalObjective, without what labels add of complete samples. NaN: inference cannot compute it.
 func (l *likelihood) Add(ctx context.Context, gradient []float64, m *crf.Model, in *crf.Instance,
 	block *partition.Block, weight float64) (value float64) {
 	terms, whole := l.objective.terms[in], l.objective.blocks[in] == nil
@@ -121,8 +120,7 @@ func hold(pot *ground.Potentials, labels []int32) {
 	}
 }
 
-// infer returns log Z of the potentials, which it may overwrite, and adds so much of M τ to the gradient, unless
-// that is nil.
+// infer returns log Z of the potentials, which it may overwrite, and adds so much of M τ to a gradient that is not nil.
 func (l *likelihood) infer(gradient []float64, m *crf.Model, in *crf.Instance, whole *partition.Block,
 	weight float64) (logZ float64) {
 	net := l.objective.nets[in]

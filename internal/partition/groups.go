@@ -3,8 +3,7 @@ package partition
 import "slices"
 
 // distributeEdges gives every block its edges, grouped by the block at the other end, and numbers the groups in the
-// order of their pairs (a, b), a ≤ b, whatever the order of the edges. Cost: O(nodes + edges), and sorting the edges
-// between blocks.
+// order of their pairs (a, b), a ≤ b, whatever the order of edges. Cost: O(nodes + edges), and sorting edges between.
 func (p *Partition) distributeEdges() {
 	p.collectEdges()
 	numbered := int32(0)

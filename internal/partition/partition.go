@@ -105,8 +105,7 @@ func CutShare(g *graph.Graph, of []int32) float64 {
 }
 
 // FromAssignment builds the blocks of the partition in which node s belongs to block of[s], from 0 to numBlocks-1; a
-// block may be empty. of is kept without copying. Cost: O(nodes + edges) and sorting, for each block, the blocks that
-// it is next to.
+// block may be empty. of is kept without copying. Cost: O(nodes + edges) and sorting, for each block, its neighbours.
 func FromAssignment(g *graph.Graph, of []int32, numBlocks int) (*Partition, error) {
 	p := &Partition{Graph: g, Of: of}
 	if len(of) != g.NumNodes() {

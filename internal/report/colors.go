@@ -9,8 +9,7 @@ import (
 )
 
 // inks are those of figures, by their names in the style sheet of a page. The six of curves are told apart by most
-// colour-blind eyes, too: the palette of Okabe and Ito, strongest contrast first, without the yellow, which vanishes on
-// white.
+// colour-blind eyes, too: the palette of Okabe and Ito, strongest contrast first, but for yellow, too faint on white.
 var inks = map[string]color.RGBA{
 	"text":  {0x22, 0x22, 0x22, 0xff}, // titles, labels
 	"quiet": {0x66, 0x66, 0x66, 0xff}, // notes, tick labels

@@ -13,8 +13,7 @@ import (
 // stand beside each other on a wide page.
 const defaultWidth, defaultHeight = 380, 260
 
-// thinColumns are the columns in which curves are thinned, about two points of the page wide each, to so many of their
-// points each.
+// thinColumns are the columns in which curves are thinned, about two points of the page wide, to so many points each.
 const thinColumns, pointsPerColumn = 150, 4
 
 // Series is one curve: points joined in the order given.
@@ -126,8 +125,7 @@ func (s *curveSheet) points(series Series) (x, y []float64) {
 	return x[:len(kept)], y[:len(kept)]
 }
 
-// Room in points for one number beside each axis; more of them would crowd it. A tick is so long, and its number so far
-// away.
+// Room in points for one number beside each axis; more would crowd it. A tick is so long, and its number so far away.
 const tickPitchX, tickPitchY, tickLength, tickGap = 60, 26, 4, 3
 
 // plot draws axes, columns and curves into the box.

@@ -34,8 +34,7 @@ func writeSVG(w io.Writer, draw func(page bool) (string, error)) error {
 	return err
 }
 
-// svg is a picture of lines and texts in points, from the upper left corner. Inks are named as in the style sheet of a
-// page.
+// svg is a picture of lines and texts in points, from the upper left corner. Inks are named as in a page's style sheet.
 type svg struct {
 	strings.Builder
 	page bool // whose style sheet has the colours

@@ -119,8 +119,7 @@ func (b *interchange) readVariable() {
 	}
 }
 
-// readProbability reads a table of a variable given others: whole, the last of these fastest, or a line for each of
-// their states.
+// readProbability reads a table of a variable given others: whole, the last of these fastest, or a line for each state.
 func (b *interchange) readProbability() {
 	b.until("(")
 	var f mrf.Factor

@@ -40,8 +40,7 @@ func ReadFile(path string) (*mrf.Network, error) {
 // errors.
 //
 // The last variable of a scope varies fastest in its table. Values are turned into natural logarithms, 0 into -Inf.
-// Negative values, NaN, Inf, a table whose size does not fit its scope and anything after the last table are refused
-// with an *Error.
+// Negative values, NaN, Inf, a table of another size than its scope's, and what follows the last are an *Error.
 func Read(r io.Reader, name string) (*mrf.Network, error) {
 	s, kind := newScanner(r, name), ""
 	if s.word("MARKOV or BAYES") {
