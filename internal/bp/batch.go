@@ -51,8 +51,7 @@ func (w *Workspace) updateRun(net *Net, st *State, block *partition.Block, lo, h
 	for first := lo; first < hi && err == nil; first = lo {
 		var change float64
 		lo = w.listNodes(net, block, first, hi)
-		change, err = w.absorb(net, st, into(block), block.InStart[first], block.InStart[lo],
-			w.Potentials.Node, damping)
+		change, err = w.absorb(net, st, into(block), block.InStart[first], block.InStart[lo], w.Potentials.Node, damping)
 		residual = max(residual, change)
 		if err == nil {
 			change, err = w.settle(st, block, first)

@@ -152,8 +152,7 @@ var ones = [16]float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
 
 // kernelEdges writes the beliefs of edges from the lo-th on up to one that needs logarithms, returns how many they are,
 // and leaves what they add to the free energy in w.logZ and w.product.
-func (w *Workspace) kernelEdges(dst []float64, net *Net, st *State, block *partition.Block, lo, hi, ku,
-	kv int) (n int) {
+func (w *Workspace) kernelEdges(dst []float64, net *Net, st *State, block *partition.Block, lo, hi, ku, kv int) int {
 	u, v := net.Graph.Ends()
 	w.logZ, w.product = numeric.Resize(w.logZ, hi-lo), numeric.Resize(w.product, hi-lo)
 	plain := net.uniform > 0 && len(w.forms) == 0

@@ -20,7 +20,8 @@ import (
 // of sure beliefs hides behind a fast one of others, where messages show it: r is the larger one of beliefs and of
 // residuals. The changes that contract the fastest are gone first, and r grows: the sum above was too small by up to a
 // factor of two (results/README.md), and so counts twice. More damping makes changes smaller at once, and that is no
-// contraction: both begin anew.
+// contraction: both begin anew. Changes that have asked for much momentum β go on as waves, |z| = √(λβ) with λ near 1
+// (momentum.go), and no faster with less of it: then r is √β at least, whatever a few small changes say.
 
 const (
 	// forecastFactor is by how much sums are enlarged, because r grows.
@@ -46,11 +47,12 @@ type forecast struct {
 	residuals []float64 // [looks] of the sweeps before
 	least     int       // h
 	rate      float64   // r at the look before
+	momentum  float64   // the largest β of sweeps
 }
 
 // begin forgets what was seen. There is a look after so many sweeps.
 func (f *forecast) begin(net *Net, st *State, block *partition.Block, sweeps int) {
-	f.least = (leastForecast + sweeps - 1) / sweeps
+	f.changes, f.least = f.changes[:0], (leastForecast+sweeps-1)/sweeps
 	states := 0
 	for _, s := range block.Nodes {
 		states += int(net.Card[s])
@@ -58,13 +60,13 @@ func (f *forecast) begin(net *Net, st *State, block *partition.Block, sweeps int
 	f.before, f.change = numeric.Resize(f.before, states), numeric.Resize(f.change, len(block.Nodes))
 	f.now = numeric.Resize(f.now, max(forecastStates, net.maxCard))
 	f.add(net, st, block, 0)
-	f.changes, f.residuals, f.rate = f.changes[:0], f.residuals[:0], 0
+	f.again()
 }
 
 // again forgets the changes of sweeps that were made in another way. It takes no fewer of new ones to tell what comes.
 func (f *forecast) again() {
 	f.least = max(f.least, len(f.changes)/forecastShare)
-	f.changes, f.residuals, f.rate = f.changes[:0], f.residuals[:0], 0
+	f.changes, f.residuals, f.rate, f.momentum = f.changes[:0], f.residuals[:0], 0, 0
 }
 
 // add looks at the beliefs.
@@ -108,6 +110,9 @@ func (f *forecast) left() (change, times float64) {
 	r := max(f.rate, last)
 	if !(r < 1) {
 		return math.Inf(1), math.Inf(1)
+	}
+	if f.momentum > mostMomentum {
+		r = max(r, math.Sqrt(f.momentum))
 	}
 	times = forecastFactor * r / (1 - r)
 	return times * d, times

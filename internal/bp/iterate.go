@@ -3,6 +3,7 @@ package bp
 import (
 	"context"
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/blockbp/blockbp/counting"
@@ -48,9 +49,9 @@ type Outcome struct {
 	Unsure int
 }
 
-// stallWindow is how many sweeps may pass without a new smallest residual before momentum begins
-// anew, or damping is raised: fewer would punish slow but steady convergence.
-const stallWindow = 20
+// stallWindow is how many sweeps may pass without a new smallest residual before momentum begins anew, or damping is
+// raised: fewer would punish slow but steady convergence. Of momentum waveWindow sweeps make half a wave at most.
+const stallWindow, waveWindow = 20, 25
 
 // dampings are the weights of the old message that are tried in turn. Accelerated sweeps of convex
 // numbers begin with the first of them (results/README.md).
@@ -60,10 +61,8 @@ const eager = -0.3
 
 // MoreDamping returns the next larger damping to try.
 func MoreDamping(damping float64) float64 {
-	for _, d := range dampings {
-		if d > damping {
-			return d
-		}
+	if i := slices.IndexFunc(dampings, func(d float64) bool { return d > damping }); i >= 0 {
+		return dampings[i]
 	}
 	return damping
 }
@@ -76,8 +75,6 @@ type way struct {
 	began    int     // the sweep with which momentum began
 	momentum float64 // that sweeps have at most
 	best     float64 // when it was chosen last
-	// tuned are the residuals of the sweep with which it was chosen, and of the one before.
-	tuned [2]float64
 }
 
 // choose decides on the way, and says in limits whether it turns.
@@ -103,11 +100,10 @@ func (w *Workspace) choose(net *Net, block *partition.Block, limits *Limits) way
 // descend on the dual value, and only momentum and over-relaxation can keep the residual from falling: then momentum
 // begins anew, and over-relaxation ends. Else a sweep need not improve anything, so that it is damped then. Iterate
 // stops early, without error, when ctx ends. The error is a *NumericalError.
-func (w *Workspace) Iterate(
-	ctx context.Context, net *Net, st *State, block *partition.Block, limits Limits,
-) (Outcome, error) {
+func (w *Workspace) Iterate(ctx context.Context, net *Net, st *State, block *partition.Block, limits Limits) (Outcome,
+	error) {
 	var o Outcome
-	w.noProx, w.outward = limits.NoProx, limits.Outward
+	w.noProx, w.outward, w.residuals = limits.NoProx, limits.Outward, w.residuals[:0]
 	defer func() { w.backward = false }()
 	work := block.Work()
 	if w.outward {
@@ -132,12 +128,12 @@ func (w *Workspace) Iterate(
 		if err != nil || w.ended(net, st, block, limits, &o) {
 			return o, err
 		}
-		y.tune(o.Sweeps, last)
+		w.tune(&y, last)
 		if last < best {
 			best, bestAt = last, o.Sweeps
 		}
-		if o.Sweeps-bestAt >= stallWindow {
-			best, bestAt, y.began, y.tuned = last, o.Sweeps, o.Sweeps, [2]float64{}
+		if o.Sweeps-bestAt >= stallWindow && !w.falls(&y) {
+			best, bestAt, y.began, w.residuals = last, o.Sweeps, o.Sweeps, w.residuals[:0]
 			if !net.Counting.Facts.Dual || y.damping < 0 {
 				y.damping = MoreDamping(y.damping)
 			}
@@ -166,28 +162,39 @@ func (w *Workspace) Trace(ctx context.Context, net *Net, st *State, block *parti
 // beta returns β of a sweep, so many after momentum began.
 func (y *way) beta(after int) float64 { return min(Momentum(after), y.momentum) }
 
-// tune chooses the momentum of further sweeps over a large network from how fast residuals fell, after so many. In a
-// small one forecasts of beliefs would take what follows a change of momentum for the end.
-func (y *way) tune(sweeps int, residual float64) {
-	if y.together < waves || (sweeps-y.began)%tuneSweeps != 0 {
+// tune chooses the momentum of further sweeps after 8, 12, 16, 24, 32, … of them, from how fast residuals have fallen
+// since half as many. Of the last eighth the largest counts: momentum makes waves, in which one may be small by chance.
+// Sweeps of a large network have fewer residuals: each looks at the last but one, and the slower of two counts.
+func (w *Workspace) tune(y *way, residual float64) {
+	w.residuals = append(w.residuals, residual)
+	n := len(w.residuals)
+	half, h, most, before := n/2, max(1, n/8), mostOfFew, 0.0
+	due := n >= 8 && bits.Len(uint(n))-bits.TrailingZeros(uint(n)) <= 2
+	if y.together == waves {
+		half, h, most, before, due = 2, 1, mostMomentum, y.best, n > 2
+	}
+	if !y.moves || !due {
 		return
 	}
-	if before := y.tuned[1]; before > 0 {
-		z := math.Pow(residual/before, 1.0/(2*tuneSweeps))
-		best := bestMomentum(z, y.beta(sweeps-y.began))
-		y.momentum, y.best = min(mostMomentum, moreMomentum+max(best, y.best)), best
-	}
-	y.tuned = [2]float64{residual, y.tuned[0]}
+	z := math.Pow(slices.Max(w.residuals[n-h:])/slices.Max(w.residuals[n-half-h:n-half]), 1/float64(half*y.together))
+	best := bestMomentum(z, y.beta(n*y.together))
+	y.momentum, y.best = min(most, moreMomentum+max(best, before)), best
+}
+
+// falls reports whether residuals fall: the largest of half a wave of momentum is below that of half a wave before.
+func (w *Workspace) falls(y *way) bool {
+	n, h := len(w.residuals), waveWindow
+	return y.moves && y.together == 1 && (n < 2*h || slices.Max(w.residuals[n-h:]) < slices.Max(w.residuals[n-2*h:n-h]))
 }
 
 // sweeps makes n sweeps, so many after momentum began, and returns the residuals of the first and the last.
-func (w *Workspace) sweeps(
-	net *Net, st *State, block *partition.Block, y way, after, n int,
-) (first, last float64, err error) {
+func (w *Workspace) sweeps(net *Net, st *State, block *partition.Block, y way, after, n int) (first, last float64,
+	err error) {
 	if n > 1 {
 		return w.sweepTogether(net, st, after, n, y)
 	}
 	if y.moves {
+		w.forecast.momentum = max(w.forecast.momentum, y.beta(after))
 		w.last.extrapolate(st, 0, net.numMessages, 0, net.numBeliefs, y.beta(after))
 	}
 	last, err = w.Sweep(net, st, block, y.damping)

@@ -24,14 +24,11 @@ import (
 //
 // and vanishes the fastest where both roots are the same: 1 − √(1 − λ) over 1 + √(1 − λ) is the best β. With more of it
 // roots are complex, |z| = √(λβ), and changes circle for longer than they need; with less the larger root is near λ.
-const mostMomentum = 0.9
+// Sweeps begin with mostMomentum at most, and mostOfFew may be chosen where they are not made several at once.
+const mostMomentum, mostOfFew = 0.9, 0.95
 
-const (
-	// moreMomentum is added to the best β: too little of it costs more than too much.
-	moreMomentum = 0.2
-	// tuneSweeps is after how many sweeps β is chosen anew, from what residuals were that long before, and twice as long.
-	tuneSweeps = 4
-)
+// moreMomentum is added to the best β: too little of it costs more than too much.
+const moreMomentum = 0.2
 
 // bestMomentum returns the best β where residuals are multiplied by z in a sweep with some β: 1 where they do not fall.
 func bestMomentum(z, beta float64) float64 {

@@ -40,8 +40,7 @@ type Net struct {
 func NewNet(g *graph.Graph, card []int32, counting *counting.Numbers, observed []int32) (*Net, error) {
 	if len(card) != g.NumNodes() || len(counting.Node) != g.NumNodes() || len(counting.Edge) != g.NumEdges() {
 		return nil, fmt.Errorf("bp: %d nodes and %d edges, but %d cardinalities and counting numbers for %d nodes and %d "+
-			"edges",
-			g.NumNodes(), g.NumEdges(), len(card), len(counting.Node), len(counting.Edge))
+			"edges", g.NumNodes(), g.NumEdges(), len(card), len(counting.Node), len(counting.Edge))
 	}
 	if observed != nil && len(observed) != g.NumNodes() {
 		return nil, fmt.Errorf("bp: %d observations for %d nodes", len(observed), g.NumNodes())
@@ -84,7 +83,7 @@ func NewNet(g *graph.Graph, card []int32, counting *counting.Numbers, observed [
 
 // layOut gives every belief and message its place where they differ in size.
 func (n *Net) layOut() {
-	n.beliefAt = make([]int, n.Graph.NumNodes())
+	n.beliefAt, n.messageAt = make([]int, n.Graph.NumNodes()), make([]int, 2*n.Graph.NumEdges())
 	for s := range n.beliefAt {
 		n.beliefAt[s] = -1
 		if !n.observed(int32(s)) {
@@ -92,7 +91,6 @@ func (n *Net) layOut() {
 			n.numBeliefs += int(n.Card[s])
 		}
 	}
-	n.messageAt = make([]int, 2*n.Graph.NumEdges())
 	for d := range n.messageAt {
 		n.messageAt[d] = -1
 		if t := n.Graph.Target(int32(d)); !n.observed(t) {

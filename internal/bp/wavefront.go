@@ -100,9 +100,7 @@ func (w *Workspace) planWavefront(net *Net, block *partition.Block) bool {
 
 // sweepTogether makes n sweeps, at most waves of them, so many after momentum began, and returns the
 // residuals of the first and the last.
-func (w *Workspace) sweepTogether(
-	net *Net, st *State, after, n int, y way,
-) (first, last float64, err error) {
+func (w *Workspace) sweepTogether(net *Net, st *State, after, n int, y way) (first, last float64, err error) {
 	f := &w.wavefront
 	for i := range n {
 		v := &f.waves[i]

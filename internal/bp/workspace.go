@@ -42,6 +42,7 @@ type Workspace struct {
 	// wide: some table may have more than maxRange between two entries, or a forbidden one.
 	wide      bool
 	forecast  forecast
+	residuals []float64 // since momentum began
 	wavefront wavefront
 	last      last
 	backward  bool // sweeps visit the nodes in reverse order
@@ -277,9 +278,7 @@ func (w *Workspace) prepareShared(net *Net, block *partition.Block) error {
 	return nil
 }
 
-func (n *Net) pairStates(e int32) int {
-	return int(n.Card[n.Graph.U(e)]) * int(n.Card[n.Graph.V(e)])
-}
+func (n *Net) pairStates(e int32) int { return int(n.Card[n.Graph.U(e)]) * int(n.Card[n.Graph.V(e)]) }
 
 // edgeRun returns the end, at most hi, of the edges from the lo-th on with as many states at their ends.
 func (n *Net) edgeRun(edges []int32, lo, hi int) int {
@@ -330,9 +329,7 @@ func tableTrouble(theta []float64) error {
 }
 
 // values returns the n entries of the table of the q-th edge; valid until the next call.
-func (w *Workspace) values(q int32, n int) []float64 {
-	return w.arena[w.at[q]:][:n]
-}
+func (w *Workspace) values(q int32, n int) []float64 { return w.arena[w.at[q]:][:n] }
 
 // logAt returns log of entry i of the table of the q-th edge, without the shift.
 func (w *Workspace) logAt(q int32, i int) float64 {
