@@ -53,7 +53,7 @@ var formats = slices.Concat([]Format{
 	}},
 	{"a file of texts with spans in JSON", "", "", data(`[[{][\s\S]*("(text|data)":[\s\S]*` + spans + `|` + spans +
 		`[\s\S]*"(text|data)":|"paragraphs":|\[\s*"[\s\S]*"entities":)`)},
-	{"a file of sentences in JSON", "", "", data(`[[{][\s\S]*"(tokens|words)":\s*\[\s*"`)},
+	{"a file of sentences in JSON", "", "", data(`[[{][\s\S]*"(tokens|words)":\s*\[\s*["\]]`)},
 }, named, []Format{
 	{"a network", KindNetwork, ".uai .bif theta", begins(`(?m)^(MARKOV|BAYES)( |$)|^network( |$)[^{]*\{`)},
 	{"a file of arrays of other names", "", "", (*Peek).isOtherArrays},
