@@ -168,7 +168,8 @@ func (p *sampleReader) readTable(data []byte) {
 		return
 	}
 	alike, zeros := t.Square(t.Rows)
-	if alike && (zeros || strings.Contains(strings.Join(t.Rows[0], ""), ".")) && p.o.Recipe == nil { // or correlations
+	zeros = zeros || strings.Contains(strings.Join(t.Rows[0], ""), ".") // or correlations
+	if alike && zeros && len(t.Rows[0]) > 3 && p.o.Recipe == nil {
 		p.Add(0, "", formats.Look(p.File).Advise("a matrix of couplings"), "it is a matrix of edges, and samples are wanted")
 		return
 	}

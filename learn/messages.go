@@ -15,7 +15,7 @@ import (
 // in directions that F hardly feels. Small problems move messages together with weights (response) instead.
 
 // passMomentum bounds β while messages lag. Later what is left goes round loops, changes no belief, and dies like 1/t,
-// or 1/t² as β grows. overRelaxed is the damping there: visits of Algorithm 2 may circle with it (results/README.md).
+// or 1/t² as β grows. overRelaxed is the damping of passes: visits may circle with it (results/README.md).
 const passMomentum, overRelaxed = 0.7, -0.3
 
 // Where sweeps need not lower a dual value messages may circle for ever, and a visit of few sweeps does not notice.

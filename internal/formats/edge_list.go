@@ -64,7 +64,7 @@ func (p *Peek) isEdgeList() bool {
 	if !p.plain() || p.text.Ends > 1 || strings.Contains(p.start, ".npz") {
 		return false
 	}
-	rows := numeric.Map(p.lines, edgeFields)
+	rows := slices.DeleteFunc(numeric.Map(p.lines, edgeFields), func(row []string) bool { return len(row) == 0 })
 	all := len(rows)
 	if all == 3 && len(rows[0]) == 3 && len(rows[1]) == 3 && rows[0][0]+rows[1][1]+rows[2][len(rows[2])-1] == "000" &&
 		(rows[0][1] == rows[1][0] || rows[0][1] == "0" || rows[1][0] == "0") {

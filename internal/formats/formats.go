@@ -322,7 +322,7 @@ func (p *Peek) isRTable() bool {
 var (
 	tokenHeader = regexp.MustCompile(`(?i)^((id|index|unnamed[^,]*|doc[^,]*|),)*(sentences?[ _.#:]*|` +
 		`sent(ence)?s?[ _.#:]*(id|nr|no|num(ber)?|index|idx)),(.*,)?(words?|tokens?|forms?)(,|$)`)
-	wordHeader = regexp.MustCompile(`(?i)^(\w*(id|idx|index|nr|no),)?(words?|tokens?|forms?),` +
+	wordHeader = regexp.MustCompile(`(?i)^((\w*(id|idx|index|nr|no)|sent(ence)?s?),)?(words?|tokens?|forms?),` +
 		`(.*,)?(\w*tags?|labels?|ner|u?pos|entity)$`)
 	spanTag        = regexp.MustCompile(`[,;\t]"?[BI]-\w+"?\r?(\n|$)`)
 	sentenceHeader = regexp.MustCompile(`(?i)(^|,)(sentence|tokens|words),(.*,)?(\w*tags?|labels|u?pos)$`)

@@ -206,7 +206,7 @@ func (t *Table) TakeHeader(nodes ...string) error {
 		t.Header[i] = ""
 	}
 	names := slices.DeleteFunc(slices.Clone(t.Header), func(name string) bool { return name == "" })
-	if n := len(t.Header); len(names) == 1 && (n != 2 && strings.Contains(names[0], " ") || n == 1 && len(t.List) > 0) {
+	if n := len(t.Header); len(names) == 1 && (n > 2 || n == 1 && (strings.Contains(names[0], " ") || len(t.List) > 0)) {
 		remedy := "leave titles above the names of columns out, and separate these by commas, semicolons or tabs"
 		if len(t.List) == 0 && n == 1 {
 			remedy = "separate columns by commas: " + Look(t.File).Advise("blanks between cells")
@@ -298,7 +298,7 @@ func Bare(name string) string {
 func Joined(text string, texts []string) bool {
 	parts := strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(",;|+/", c) })
 	return len(parts) > 1 && !slices.ContainsFunc(parts, func(part string) bool {
-		return isNumber(strings.TrimSpace(part)) || !slices.Contains(texts, strings.TrimSpace(part))
+		return isNumber(strings.Replace(text, ",", ".", 1)) || !slices.Contains(texts, strings.TrimSpace(part))
 	})
 }
 

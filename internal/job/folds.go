@@ -127,7 +127,7 @@ func (c *selection) learn(ctx context.Context, k int, of Candidate, threads int)
 	if o.MaxTime > 0 { // an equal part, and a first candidate in any case
 		s.MaxTime = max(time.Millisecond, c.left(len(c.folds)-k))
 	}
-	fit, stop := context.WithCancel(ctx) // before a last check, which tells what weights are worth, or of a claim
+	fit, stop := context.WithCancel(ctx) // where a check begins, as of a claim, true or not: folds need no proof
 	ends := func() {}
 	s.Recorder = func(learn.Event) error { ends = stop; return nil }
 	s.Checking = func(int, float64) { ends() }

@@ -62,8 +62,7 @@ func Read(r io.Reader, name string) (*mrf.Network, error) {
 	return n, nil
 }
 
-// checkRows refuses rows of a table that are no probabilities of the last variable of its scope, which varies fastest:
-// those of programs that have another in mind seldom are.
+// checkRows refuses rows that are no probabilities of a scope's last variable: with another order they seldom are.
 func checkRows(s *scanner, n *mrf.Network, f int) {
 	v := n.Factors[f].Scope[len(n.Factors[f].Scope)-1]
 	for row := range slices.Chunk(n.Factors[f].LogTable, n.Card[v]) {

@@ -642,11 +642,11 @@ def warn(notes: Sequence[str], category: type[BlockbpWarning] = BlockbpWarning) 
 
 def same_columns(names: Sequence[str], known: Sequence[str], where: str, first: str) -> None:
     """Refuse columns in another order than those known; warn where only one side has names, and no numbers."""
-    names, known = ([] if list(n) == [str(k) for k in range(len(n))] else list(n) for n in (names, known))
-    if differ := [(own, want) for own, want in zip(names, known) if own != want]:
-        raise ValueError("%s has the column %r where %s has %r: give them in one order" % (where, differ[0][0], first, differ[0][1]))
+    names, known = ([] if {*names} != {*known} and [*n] == [*map(str, range(len(n)))] else [*n] for n in (names, known))
+    if apart := [pair for pair in zip(names, known) if pair[0] != pair[1]]:
+        raise ValueError(f"{where} has the column {apart[0][0]!r} where {first} has {apart[0][1]!r}: order them alike")
     if bool(names) != bool(known):
-        warn([f"the columns of {where.partition('[')[0]} and {first} are taken in their order, as only one of the two has names"])
+        warn([f"the columns of {where} and {first} are taken in their order, as only one of the two has names"])
 
 
 def _weighted(instances: list[Instance], weights: Any) -> list[Instance]:

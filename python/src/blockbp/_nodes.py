@@ -122,7 +122,7 @@ class NodeCRF(GraphCRF):
     def _graphs(self, X: Any) -> list[Graph]:
         if self.graph is not None:
             return [self._network()]
-        return [Graph(np.asarray(x), np.zeros((0, 2), np.int64)) for x in (X if isinstance(X, _Tables) else [X])]
+        return [Graph(np.asarray(x) if hasattr(x, "iloc") else x, np.zeros((0, 2), np.int64)) for x in (X if isinstance(X, _Tables) else [X])]
 
     def _labels_of(self, X: Any, y: Any) -> Sequence[Any]:
         if isinstance(y, _Tables):
