@@ -330,7 +330,7 @@ def test_data_frames() -> None:
         got.predict(Graph(turned, edges), some)
     with pytest.raises(ValueError, match=r"^X\[1\]\.x has the column 'f1' where X\[0\] has 'f0': "):
         GraphCRF().fit([Graph(frame, edges), Graph(turned, edges)], [some, some])
-    with pytest.warns(BlockbpWarning, match="^the columns of X and fit are taken in their order, as only one of the two has names$"):
+    with pytest.warns(BlockbpWarning, match=r"^the columns of X\[0\]\.x and fit are taken in their order, as only one of the two has names$"):
         assert got.predict(Graph(x, edges), some).tolist() == got.predict(Graph(frame, edges), some).tolist()
     with pytest.raises(ValueError, match=r"^y\[0\] has the index of X\[0\]\.x in another order: give y\.loc\[x\.index\]$"):
         GraphCRF().fit(Graph(frame, edges), pandas.Series(some)[::-1])
