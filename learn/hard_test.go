@@ -110,7 +110,7 @@ func TestLimitWhereMessagesCrawl(t *testing.T) {
 	}
 }
 
-// TestStepsAreAwaited: no step is refused while sweeps gain a good part of what it lacks, which takes 667 passes here.
+// TestStepsAreAwaited: sweeps may gain what a step lacks; were it refused after four passes, this would take 667.
 func TestStepsAreAwaited(t *testing.T) {
 	p := regions(4, 45, 45, 3, 1, 0, 1)
 	p.Counting = countings["trw"]

@@ -50,7 +50,7 @@ type Outcome struct {
 }
 
 // stallWindow is how many sweeps may pass without a new smallest residual before momentum begins anew, or damping is
-// raised: fewer would punish slow but steady convergence. Of momentum waveWindow sweeps are half a wave for λ of 0.985.
+// raised: fewer would punish slow but steady convergence. waveWindow is half a wave of momentum where λ is 0.985.
 const stallWindow, waveWindow = 20, 25
 
 // dampings are the weights of the old message that are tried in turn. Accelerated sweeps of convex

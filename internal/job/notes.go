@@ -180,7 +180,7 @@ func (m *Model) Unheld(set *dataset.Set, data []*crf.Instance) string {
 	return ""
 }
 
-// LearnedFrom says that the model was learned from labels of an evaluation set, or with them; "": not that is known.
+// LearnedFrom says that the model was learned from labels of an evaluation set, or with them; "" if none is known.
 func (m *Model) LearnedFrom(e *Evaluation) string {
 	path, observed := m.shared(e.Set)
 	some, made := observed == "" || len(e.Set.Splits) == 0, (*Choice)(nil)

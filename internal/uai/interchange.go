@@ -183,7 +183,7 @@ func (b *interchange) readProbability() {
 // off by more than exactSum are divided by their sum.
 const roundedEntry, roundedSum, exactSum = 0.005 + 1e-9, 0.02, 1e-6
 
-// sumOf adds probabilities of a table up, from one on and every so many; off: they are not 1, but for rounding.
+// sumOf adds up every step-th probability of a table from one on. It is off if it is not 1, but for rounding.
 func sumOf(logs []float64, from, step int) (sum float64, off bool) {
 	for i := from; i < len(logs); i += step {
 		sum += math.Exp(logs[i])
