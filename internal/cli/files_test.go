@@ -20,7 +20,7 @@ import (
 // noPaths are the options that hold texts and name no file; spill names a folder in which nothing is left.
 var noPaths = strings.Fields(`kind states columns observed blocks partition method class-weights
 	counting edges edge-features step order mpi spill early-stop cost decode split
-	task sampler scale resume sample-weights lattice loss intervals`)
+	task sampler scale resume sample-weights lattice loss intervals host`)
 
 // noPathArguments are the verbs whose arguments are no paths.
 var noPathArguments = strings.Fields("train demo example features generate compare version help serve completion bash zsh fish powershell")

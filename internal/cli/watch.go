@@ -18,40 +18,39 @@ import (
 
 func (a *app) watchCommand() *cobra.Command {
 	var port int
+	var host string
 	cmd := &cobra.Command{
-		Use:   "watch RUN... [--port N]",
+		Use:   "watch RUN... [--port N] [--host ADDRESS]",
 		Short: "Follow trainings in the browser: numbers, curves and pictures while they go on",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usagef("watch: name a run folder: blockbp watch RUN")
 			}
-			return a.watch(args, port)
+			return a.watch(args, host, port)
 		},
 	}
 	cmd.Flags().IntVar(&port, "port", 0, "port of the page (default: a free one)")
+	cmd.Flags().StringVar(&host, "host", "127.0.0.1", "address of the page; with 0.0.0.0 other machines can read it")
 	readsArguments(cmd, "the folder of a run")
 	return cmd
 }
 
-// mostPort is the last port there is.
-const mostPort = 65535
-
-func (a *app) watch(dirs []string, port int) error {
-	if port < 0 || port > mostPort {
-		return usagef("--port %d: want 0, a free one, to %d", port, mostPort)
-	}
+func (a *app) watch(dirs []string, host string, port int) error {
 	for _, dir := range dirs {
 		if err := checkWatched(dir); err != nil {
 			return err
 		}
 	}
-	listener, err := (&net.ListenConfig{}).Listen(a.ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	listener, err := (&net.ListenConfig{}).Listen(a.ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 	if err != nil {
-		return fmt.Errorf("--port %d: %w; choose another, or leave the option out for a free one", port, err)
+		return fmt.Errorf("--host %s --port %d: %w; choose another, or leave both out", host, port, err)
 	}
-	token := watch.NewToken()
-	if err := a.print(false, nil, "http://%s/%s/ shows %s until Ctrl-C\n",
-		listener.Addr(), token, strings.Join(dirs, ", ")); err != nil {
+	token, at := watch.NewToken(), listener.Addr().String()
+	if _, free, _ := net.SplitHostPort(at); listener.Addr().(*net.TCPAddr).IP.IsUnspecified() {
+		at = "MACHINE:" + free
+	}
+	err = a.print(false, nil, "http://%s/%s/ shows %s until Ctrl-C\n", at, token, strings.Join(dirs, ", "))
+	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	return watch.Serve(a.ctx, listener, dirs, token)

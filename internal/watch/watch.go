@@ -2,8 +2,8 @@
 // folders hold. A training may be that of any process.
 //
 // Handler serves one page, which has its script and style within, and the server-sent
-// events that the page draws. It answers requests of this machine only, below a path that
-// other users of the machine cannot guess, and reads only the files of these runs.
+// events that the page draws. It answers below a path that nobody can guess, at a loopback
+// address requests of this machine only, and reads only the files of these runs.
 package watch
 
 import (
@@ -93,8 +93,8 @@ func Handler(dirs []string, token string) http.Handler {
 	return guarded(token, http.StripPrefix("/"+token, mux))
 }
 
-// guarded lets only this machine's own pages ask, and only to read. A page of another name that leads to this address,
-// by a name server that was told so, is sent away. Ports are not looked at: ssh may forward another one here.
+// guarded lets only pages of its own ask, and only to read. At a loopback address a page of another name that leads
+// here, by a name server that was told so, is sent away. Ports are not looked at: ssh may forward another one here.
 func guarded(token string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
@@ -105,7 +105,7 @@ func guarded(token string, next http.Handler) http.Handler {
 		header.Set("Cache-Control", "no-store")
 		given, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 		switch {
-		case !isOwn(r.Host):
+		case !isOwn(r):
 			http.Error(w, "this page is for 127.0.0.1 and localhost", http.StatusForbidden)
 		case r.Method != http.MethodGet:
 			header.Set("Allow", http.MethodGet)
@@ -120,22 +120,21 @@ func guarded(token string, next http.Handler) http.Handler {
 	})
 }
 
-// isOwn reports whether a Host header names this machine by itself.
-func isOwn(host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
+// isOwn reports whether a request names this machine by itself, or comes to an address that other machines reach, too.
+func isOwn(r *http.Request) bool {
+	at, _ := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	host, _, err := net.SplitHostPort(r.Host)
+	if err != nil {
+		host = r.Host
 	}
-	return host == "127.0.0.1" || strings.EqualFold(host, "localhost")
+	return at != nil && !at.IP.IsLoopback() || net.ParseIP(host).IsLoopback() || strings.EqualFold(host, "localhost")
 }
-
-// headerTime is how long a browser may take to say what it wants: it is on this machine.
-const headerTime = 10 * time.Second
 
 // Serve answers on a listener, as Handler does, until the context ends, which is no error.
 func Serve(ctx context.Context, listener net.Listener, dirs []string, token string) error {
 	server := &http.Server{
 		Handler:           Handler(dirs, token),
-		ReadHeaderTimeout: headerTime,
+		ReadHeaderTimeout: 10 * time.Second, // for a browser to say what it wants
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 	}
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // the listener's error, if any, is the one of Serve

@@ -290,6 +290,7 @@ func TestRequests(t *testing.T) {
 		{"GET", "127.0.0.1:8000", "/secret/", 200},
 		{"GET", "localhost:9000", "/secret/", 200},
 		{"GET", "LocalHost", "/secret/", 200},
+		{"GET", "[::1]:9000", "/secret/", 200},
 		{"GET", "LocalHost", "/secret", 301},
 		{"GET", "127.0.0.1:8000", "/", 404}, // another user of the machine
 		{"GET", "127.0.0.1:8000", "/events", 404},
@@ -299,6 +300,9 @@ func TestRequests(t *testing.T) {
 		{"GET", "evil.example", "/secret/events", 403},
 		{"GET", "127.0.0.1.evil.example:8000", "/secret/events", 403},
 		{"GET", "", "/secret/", 403},
+		{"GET", "other 192.0.2.7", "/secret/", 200},
+		{"GET", "other 192.0.2.7", "/guess/", 404},
+		{"GET", "other 127.0.0.1", "/secret/", 403},
 		{"POST", "127.0.0.1:8000", "/secret/", 405},
 		{"HEAD", "127.0.0.1:8000", "/secret/", 405},
 		{"GET", "127.0.0.1:8000", "/secret/metrics.jsonl", 404},
@@ -307,6 +311,10 @@ func TestRequests(t *testing.T) {
 		request := httptest.NewRequest(c.method, "http://x/", nil)
 		request.Host, request.URL.Path = c.host, c.path
 		answer := httptest.NewRecorder()
+		if at, other := strings.CutPrefix(c.host, "other "); other { // --host has opened an address of this machine
+			at := &net.TCPAddr{IP: net.ParseIP(at)}
+			request = request.WithContext(context.WithValue(request.Context(), http.LocalAddrContextKey, at))
+		}
 		Handler([]string{dir}, testToken).ServeHTTP(answer, request)
 		if got := answer.Code; got != c.want && (c.want != 404 || got != http.StatusMovedPermanently && got != http.StatusTemporaryRedirect) {
 			t.Errorf("%s %s from %q: %d, want %d", c.method, c.path, c.host, got, c.want)
