@@ -49,7 +49,8 @@ func newIncremental(run *inference) *incremental {
 // (results/README.md).
 const leftByPass = 0.2
 
-// leads reports, at the end of a pass, that another one follows. With one visit a pass there is nothing to lead in.
+// leads reports, at the end of a pass, that another one follows: none where a pass has one visit, which leads nowhere.
+// The gradient decides, as F is not known where blocks were visited at different weights.
 func (e *incremental) leads() bool {
 	passes, p := e.visits/e.run.schedule.perPass(), &e.run.progress
 	return e.run.schedule.perPass() > 1 && p.GradientNorm <= p.FirstNorm*math.Pow(leftByPass, float64(passes))
