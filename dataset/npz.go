@@ -8,7 +8,6 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/fileio"
-	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
@@ -82,9 +81,9 @@ func features(name, shape string) npy.Rule {
 
 // openNPZ reads a file of arrays.
 func (l *npzLoader) openNPZ(r *opened, path string) []*npzInstance {
-	rules, hash := instanceArrays, sha256.New()
+	in, hash := arraysAt(path), sha256.New()
 	if l.o.Statistics {
-		rules = statisticsArrays
+		in.Rules = statisticsArrays
 	}
 	file, size, err := fileio.Open(path, "arrays in npz format")
 	if err == nil {
@@ -96,76 +95,66 @@ func (l *npzLoader) openNPZ(r *opened, path string) []*npzInstance {
 		return nil
 	}
 	r.set.Sources = []Source{{Path: path, SHA256: fmt.Sprintf("%x", hash.Sum(nil)), Bytes: size}}
-	in, list := readArchive(path, file, size, rules, l.budget)
-	if r.fail(list...); in == nil {
+	in.ReadArchive(file, size, l.budget)
+	if r.fail(in.Errors()...); in.Partial {
 		return nil
 	}
 	return []*npzInstance{in}
 }
 
-// readArchive reads all arrays that belong into a kind of file, and reports everything that keeps one from being read;
-// nil: what the others look like without one that cannot be read is no problem of theirs.
-func readArchive(
-	path string, r io.ReaderAt, size int64, rules npy.Rules, budget *memory.Budget,
-) (*npzInstance, []error) {
-	p := &option.Problems{File: path}
-	set := &npy.Set{Rules: rules, Arrays: map[string]npy.Values{}, Fail: p.Located}
-	if err := set.ReadArchive(r, size, budget); err != nil {
-		p.Add(0, "", "write it with numpy.savez or numpy.savez_compressed", "%v", err)
-	} else if !set.Partial {
-		return &npzInstance{rules: rules, arrays: set.Arrays}, p.Errors()
-	}
-	return nil, p.Errors()
+// arraysAt are those of an instance, of which there are none yet.
+func arraysAt(path string) *npzInstance {
+	return &npzInstance{Set: npy.Set{Problems: option.Problems{File: path}, Rules: instanceArrays}}
 }
 
 // openArrayFolder reads the arrays of a folder, and cuts them into those of its instances, which lie in files that are
 // mapped; the set closes all of them.
 func (l *npzLoader) openArrayFolder(r *opened, folder string) (parts []*npzInstance) {
-	p := &option.Problems{File: folder}
-	set := &npy.Set{Rules: severalArrays, Arrays: map[string]npy.Values{}, Fail: p.Located}
-	files, err := set.ReadFolder(folder, l.budget)
-	for _, f := range files {
+	all := arraysAt(folder)
+	all.Rules = severalArrays
+	for _, f := range all.ReadFolder(l.budget) {
 		r.set.files, r.set.Sources = append(r.set.files, f.Mapping), append(r.set.Sources, sourceOf(f.Path, f.Bytes()))
 	}
-	if p.Keep(err); len(p.List) == 0 {
-		parts = cutInstances(set.Arrays, p)
+	if len(all.List) == 0 {
+		parts = all.cut()
 	}
-	r.fail(p.Errors()...)
+	r.fail(all.Errors()...)
 	return parts
 }
 
-// cutInstances cuts arrays into those of the instances, as sizes says.
-func cutInstances(arrays map[string]npy.Values, p *option.Problems) (list []*npzInstance) {
-	sizes, several := arrays[sizesArray]
+// cut cuts arrays into those of the instances, as sizes says.
+func (in *npzInstance) cut() (list []*npzInstance) {
+	sizes, several := in.Arrays[sizesArray]
 	if !several {
-		return []*npzInstance{{rules: instanceArrays, arrays: arrays}}
+		in.Rules = instanceArrays
+		return []*npzInstance{in}
 	}
 	total := map[string]int{"instances": len(sizes.Ints) / 2}
 	for i, n := range sizes.Ints {
 		if least := 1 - i%2; int(n) < least {
-			p.Add(0, sizesArray+npy.IndexText(sizes.Shape, i), "", "is %d, want at least "+[]string{"0 edges",
+			in.Add(0, sizesArray+npy.IndexText(sizes.Shape, i), "", "is %d, want at least "+[]string{"0 edges",
 				"1 node"}[least], n)
 			return nil
 		}
 		total[[2]string{"n", "m"}[i%2]] += int(n)
 	}
 	if len(sizes.Ints) == 0 {
-		p.Add(0, sizesArray, "", "has no instances, want a row for each")
+		in.Add(0, sizesArray, "", "has no instances, want a row for each")
 	}
 	known := map[string]npy.Count{}
 	for word, n := range total {
 		known[word] = npy.Count{Of: n, Told: sizesArray}
 	}
-	if severalArrays.Check(arrays, known, p.Located); len(p.List) > 0 {
+	if in.Check(known); len(in.List) > 0 {
 		return nil
 	}
-	delete(arrays, sizesArray)
+	delete(in.Arrays, sizesArray)
 	at := map[string]int{}
 	for i := range total["instances"] {
 		n := int(sizes.Ints[2*i])
 		next := map[string]int{"n": at["n"] + n, "m": at["m"] + int(sizes.Ints[2*i+1]), "instances": i + 1}
-		list = append(list, &npzInstance{spec: crf.InstanceSpec{Name: strconv.Itoa(i)}, rules: instanceArrays,
-			arrays: severalArrays.Cut(arrays, at, next), ofFolder: n})
+		list = append(list, &npzInstance{spec: crf.InstanceSpec{Name: strconv.Itoa(i)}, ofFolder: n,
+			Set: npy.Set{Rules: instanceArrays, Arrays: in.Cut(at, next)}})
 		at = next
 	}
 	return list

@@ -425,18 +425,25 @@ func TestNPZUnknownArrayHidesNothing(t *testing.T) {
 	}
 }
 
+// readArchive reads an instance file, and returns what keeps arrays from being read.
+func readArchive(path string, data []byte) (*npzInstance, []error) {
+	in := arraysAt(path)
+	in.ReadArchive(bytes.NewReader(data), int64(len(data)), memory.NewBudget(0))
+	return in, in.Errors()
+}
+
 func TestNPZDamaged(t *testing.T) {
 	folder := writeSet(t, `{"states": 2}`, triangle())
 	path := filepath.Join(folder, "0.npz")
 	sound := oracle.Must(os.ReadFile(path))(t)
 	for n := range sound {
-		_, list := readArchive(path, bytes.NewReader(sound[:n]), int64(n), instanceArrays, memory.NewBudget(0))
+		_, list := readArchive(path, sound[:n])
 		oracle.WantError(t, firstOf(list), "it is no npz file, or was cut short", "write it with numpy.savez")
 	}
 	// A flipped bit in the data of an array is found by its checksum.
 	at := bytes.Index(sound, []byte("node_features.npy")) + 200
 	sound[at] ^= 1
-	_, list := readArchive(path, bytes.NewReader(sound), int64(len(sound)), instanceArrays, memory.NewBudget(0))
+	_, list := readArchive(path, sound)
 	oracle.WantError(t, firstOf(list), "0.npz:node_features: zip: checksum error: the file is damaged")
 }
 
@@ -459,7 +466,7 @@ func TestNPZBombs(t *testing.T) {
 		oracle.OK(t, err)
 	}
 	oracle.OK(t, archive.Close())
-	_, list := readArchive("x", bytes.NewReader(b.Bytes()), int64(b.Len()), instanceArrays, memory.NewBudget(0))
+	_, list := readArchive("x", b.Bytes())
 	text := fmt.Sprint(list)
 	oracle.Equal(t, [2]int{len(list), strings.Count(text, "the file is damaged")}, [2]int{4, 2}, "problems: %s", text)
 	oracle.Contains(t, text, "x:labels: a small file promises arrays of 514.0 MiB",
@@ -512,7 +519,7 @@ func FuzzArrays(f *testing.F) {
 }
 
 func fuzzInstance(t *testing.T, data []byte, untied bool) {
-	in, list := readArchive("x.npz", bytes.NewReader(data), int64(len(data)), instanceArrays, memory.NewBudget(0))
+	in, list := readArchive("x.npz", data)
 	if len(list) > 0 {
 		return
 	}

@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
-	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/npy"
 )
 
@@ -76,8 +76,8 @@ func (a *Arrays) WriteFile(path string) error {
 
 // written are the arrays on their way into a file.
 func (in *npzInstance) written() (arrays []npy.Array) {
-	for _, rule := range in.rules {
-		if x, ok := in.arrays[rule.Name]; ok && rule.Float {
+	for _, rule := range in.Rules {
+		if x, ok := in.Arrays[rule.Name]; ok && rule.Float {
 			arrays = append(arrays, npy.ArrayOf(rule.Name, x.Double, x.Shape...))
 		} else if ok {
 			arrays = append(arrays, npy.ArrayOf(rule.Name, x.Ints, x.Shape...))
@@ -88,32 +88,28 @@ func (in *npzInstance) written() (arrays []npy.Array) {
 
 // open gives the arrays as reading the file does.
 func (a *Arrays) open(r *opened, path string) []*npzInstance {
-	in := &npzInstance{spec: crf.InstanceSpec{Name: path}, rules: instanceArrays, arrays: map[string]npy.Values{}}
-	add := func(name string, data []int32, shape ...int) {
-		if data != nil {
-			in.arrays[name] = npy.Values{Shape: shape, Ints: data}
-		}
-	}
-	ends := []int32{}
+	list := func(x []int32) npy.Values { return npy.Values{Shape: []int{len(x)}, Ints: x} }
+	in, ends := arraysAt(path), []int32{}
 	for _, e := range a.Edges {
 		ends = append(ends, e[:]...)
 	}
-	add(edgesArray, ends, len(a.Edges), 2)
-	for name, x := range map[string][]int32{edgeBinsArray: a.EdgeBins, nodeTypesArray: a.NodeTypes,
-		edgeTypesArray: a.EdgeTypes, statesArray: a.States} {
-		add(name, x, len(x))
+	in.spec.Name, in.Arrays = path, map[string]npy.Values{
+		edgesArray:    {Shape: []int{len(a.Edges), 2}, Ints: ends},
+		edgeBinsArray: list(a.EdgeBins), nodeTypesArray: list(a.NodeTypes), edgeTypesArray: list(a.EdgeTypes),
+		statesArray: list(a.States), labelsArray: list(slices.Concat(a.Labels...)),
 	}
+	maps.DeleteFunc(in.Arrays, func(_ string, x npy.Values) bool { return x.Ints == nil })
 	if len(a.States) == 1 {
-		add(statesArray, a.States)
+		in.Arrays[statesArray] = npy.Values{Ints: a.States}
 	}
 	if a.Directed {
-		add(directedArray, []int32{1})
+		in.Arrays[directedArray] = npy.Values{Ints: []int32{1}}
 	}
 	if a.GridShape != [2]int{} {
-		add(gridShapeArray, []int32{int32(a.GridShape[0]), int32(a.GridShape[1])}, 2)
+		in.Arrays[gridShapeArray] = list([]int32{int32(a.GridShape[0]), int32(a.GridShape[1])})
 	}
 	if a.Weight != 0 {
-		in.arrays[weightArray] = npy.Values{Double: []float64{a.Weight}}
+		in.Arrays[weightArray] = npy.Values{Double: []float64{a.Weight}}
 	}
 	for i, sample := range a.Labels {
 		if n := len(a.Labels[0]); len(sample) != n {
@@ -121,15 +117,15 @@ func (a *Arrays) open(r *opened, path string) []*npzInstance {
 				len(sample), n)
 		}
 	}
-	if n := len(a.Labels); n > 0 { // one sample alone has one axis
-		add(labelsArray, slices.Concat(a.Labels...), []int{n, len(a.Labels[0])}[max(0, 2-n):]...)
+	if n := len(a.Labels); n > 1 { // one sample alone has one axis
+		in.Arrays[labelsArray] = npy.Values{Shape: []int{n, len(a.Labels[0])}, Ints: in.Arrays[labelsArray].Ints}
 	}
 	for i, m := range []*Matrix{a.NodeFeatures, a.EdgeFeatures} {
 		name := []string{nodeFeaturesArray, edgeFeaturesArray}[i]
 		if m != nil && (m.Columns < 1 || len(m.Data)%m.Columns != 0) {
 			r.failAt(path, name, "", "%d values do not divide into rows of %d", len(m.Data), m.Columns)
 		} else if m != nil {
-			in.arrays[name] = npy.Values{Shape: []int{len(m.Data) / m.Columns, m.Columns}, Double: m.Data}
+			in.Arrays[name] = npy.Values{Shape: []int{len(m.Data) / m.Columns, m.Columns}, Double: m.Data}
 		}
 	}
 	if len(r.problems) > 0 {

@@ -71,16 +71,17 @@ func (l *npzLoader) openSamples(r *opened, path string) []*npzInstance {
 	for s, c := range p.columns {
 		types[s], states[s] = int32(c.Type), int32(len(p.states[c.Type]))
 	}
-	in := &npzInstance{rules: instanceArrays, samples: &p.samples, arrays: map[string]npy.Values{
+	in := arraysAt(path)
+	in.samples, in.Arrays = &p.samples, map[string]npy.Values{
 		edgesArray:  {Shape: []int{len(edges) / 2, 2}, Ints: edges},
 		labelsArray: {Shape: []int{len(p.labels) / len(states), len(states)}, Ints: p.labels},
 		statesArray: {Shape: []int{len(states)}, Ints: states}, nodeTypesArray: {Shape: []int{len(states)}, Ints: types},
-	}}
+	}
 	if p.weights != nil {
-		in.arrays[sampleWeights] = npy.Values{Shape: []int{len(p.weights)}, Double: p.weights}
+		in.Arrays[sampleWeights] = npy.Values{Shape: []int{len(p.weights)}, Double: p.weights}
 	}
 	if p.aligned && !l.o.Tied { // states are those of sites: J(a, b) and J(b, a) differ
-		in.arrays[directedArray] = npy.Values{Ints: []int32{1}}
+		in.Arrays[directedArray] = npy.Values{Ints: []int32{1}}
 	}
 	return []*npzInstance{in}
 }
