@@ -6,7 +6,6 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/numeric"
@@ -90,14 +89,11 @@ func (l *npzLoader) openNPZ(r *opened, path string) []*npzInstance {
 		defer file.Close()
 		size, err = io.Copy(hash, file)
 	}
-	if err != nil {
-		r.fail(err)
-		return nil
-	}
-	r.set.Sources = []Source{{Path: path, SHA256: fmt.Sprintf("%x", hash.Sum(nil)), Bytes: size}}
-	in.ReadArchive(file, size, l.budget)
-	if r.fail(in.Errors()...); in.Partial {
-		return nil
+	if in.Keep(err); err != nil {
+		in.Partial = true
+	} else {
+		r.set.Sources = []Source{{Path: path, SHA256: fmt.Sprintf("%x", hash.Sum(nil)), Bytes: size}}
+		in.ReadArchive(file, size, l.budget)
 	}
 	return []*npzInstance{in}
 }
@@ -115,20 +111,18 @@ func (l *npzLoader) openArrayFolder(r *opened, folder string) (parts []*npzInsta
 	for _, f := range all.ReadFolder(l.budget) {
 		r.set.files, r.set.Sources = append(r.set.files, f.Mapping), append(r.set.Sources, sourceOf(f.Path, f.Bytes()))
 	}
-	if len(all.List) == 0 {
+	if len(all.List) == 0 && all.Has(sizesArray) {
 		parts = all.cut()
 	}
-	r.fail(all.Errors()...)
+	if all.Partial = len(all.List) > 0; parts == nil {
+		all.Rules, parts = instanceArrays, []*npzInstance{all}
+	}
 	return parts
 }
 
-// cut cuts arrays into those of the instances, as sizes says.
+// cut cuts arrays into those of the instances, as sizes says, unless something is wrong with them.
 func (in *npzInstance) cut() (list []*npzInstance) {
-	sizes, several := in.Arrays[sizesArray]
-	if !several {
-		in.Rules = instanceArrays
-		return []*npzInstance{in}
-	}
+	sizes := in.Arrays[sizesArray]
 	total := map[string]int{"instances": len(sizes.Ints) / 2}
 	for i, n := range sizes.Ints {
 		if least := 1 - i%2; int(n) < least {
@@ -153,9 +147,9 @@ func (in *npzInstance) cut() (list []*npzInstance) {
 	for i := range total["instances"] {
 		n := int(sizes.Ints[2*i])
 		next := map[string]int{"n": at["n"] + n, "m": at["m"] + int(sizes.Ints[2*i+1]), "instances": i + 1}
-		list = append(list, &npzInstance{spec: crf.InstanceSpec{Name: strconv.Itoa(i)}, ofFolder: n,
-			Set: npy.Set{Rules: instanceArrays, Arrays: in.Cut(at, next)}})
-		at = next
+		part := arraysAt(fmt.Sprintf("%s[%d]", in.File, i))
+		part.Arrays, part.spec.Name, part.ofFolder = in.Cut(at, next), strconv.Itoa(i), n
+		list, at = append(list, part), next
 	}
 	return list
 }

@@ -66,16 +66,20 @@ func (e *elements) counts(n int) []int {
 	return counts
 }
 
-// check checks that the arrays of the file fit together: problems are of that alone. Instances without a name are
-// called as it is.
-func (in *npzInstance) check(path string, graphs *graphCache) []error {
-	in.Problems, in.spec.Name = option.Problems{File: path}, cmp.Or(in.spec.Name, strings.TrimSuffix(filepath.Base(path), ".npz"))
+// check checks that the arrays of the file fit together, if all could be read, and returns all that is wrong with them.
+// Instances without a name are called as it is.
+func (in *npzInstance) check(graphs *graphCache) []error {
+	read := in.Errors()
+	if in.Partial {
+		return read
+	}
+	in.Problems, in.spec.Name = option.Problems{File: in.File}, cmp.Or(in.spec.Name, strings.TrimSuffix(filepath.Base(in.File), ".npz"))
 	for _, step := range []func(){in.fill, func() { in.buildGraph(graphs) }, in.readMeans} {
-		if step(); len(in.List) > 0 {
-			break
+		if len(in.List) == 0 {
+			step()
 		}
 	}
-	return in.Errors()
+	return append(read, in.Errors()...)
 }
 
 // ofNodes are the arrays that tell how many nodes there are.

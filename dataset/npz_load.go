@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -116,21 +115,15 @@ type opened struct {
 	instances []*npzInstance
 }
 
-// opening is what a file is read into; others are read at the same time.
-func (l *loader) opening() *opened {
-	r := &opened{loader: *l}
-	r.set, r.problems = &Set{}, nil
-	return r
-}
-
 // readFiles reads and checks every file, and array folder, by itself.
 func (l *npzLoader) readFiles(files []npzFile) {
 	var graphs graphCache
 	l.budget = memory.NewBudget(l.o.Memory)
 	results := make([]*opened, len(files))
 	if !l.each(len(files), func(i int) {
-		results[i] = l.opening()
-		l.open(results[i], files[i], &graphs)
+		r := &opened{loader: l.loader} // apart from others, which are read at the same time
+		r.set, r.problems, results[i] = &Set{}, nil, r
+		l.open(r, files[i], &graphs)
 	}) {
 		return
 	}
@@ -143,15 +136,11 @@ func (l *npzLoader) readFiles(files []npzFile) {
 
 // open reads an instance file, or the instances of an array folder, and checks each by itself.
 func (l *npzLoader) open(r *opened, file npzFile, graphs *graphCache) {
-	for i, in := range file.read(r, file.path) {
+	for _, in := range file.read(r, file.path) {
 		if parallel.Ended(l.ctx) != nil {
 			return
 		}
-		of := file.path
-		if in.ofFolder > 0 { // it is one of several
-			of = fmt.Sprintf("%s[%d]", of, i)
-		}
-		problems := in.check(of, graphs)
+		problems := in.check(graphs)
 		if r.fail(problems...); len(problems) == 0 {
 			r.instances = append(r.instances, in)
 		}

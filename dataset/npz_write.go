@@ -50,7 +50,8 @@ func FromArrays(m Manifest, o Options, instances ...*Arrays) (*Set, error) {
 	l.manifest, l.manifestPath = m, ManifestName
 	files := make([]npzFile, len(instances))
 	for i, a := range instances {
-		files[i] = npzFile{cmp.Or(a.Name, strconv.Itoa(i)), a.open}
+		read := func(_ *opened, name string) []*npzInstance { return []*npzInstance{a.arrays(name)} }
+		files[i] = npzFile{cmp.Or(a.Name, strconv.Itoa(i)), read}
 	}
 	if l.readFiles(files); len(instances) == 0 {
 		return nil, &Error{Option: "instances", Problem: "no data are given"}
@@ -62,16 +63,11 @@ func FromArrays(m Manifest, o Options, instances ...*Arrays) (*Set, error) {
 // WriteFile writes an instance file that Open and numpy.load read, whole or not at all. The same arrays give the same
 // bytes. Arrays that do not fit together are reported as *Error, as reading the file would.
 func (a *Arrays) WriteFile(path string) error {
-	l := newLoader(context.Background(), &Options{})
-	r := l.opening()
-	list := a.open(r, path)
-	for _, in := range list {
-		r.problems = in.check(path, &graphCache{})
-	}
-	if _, problems := told(nil, r.problems); len(problems) > 0 {
+	in := a.arrays(path)
+	if _, problems := told(nil, in.check(&graphCache{})); len(problems) > 0 {
 		return firstOf(problems)
 	}
-	return npy.WriteArchive(path, list[0].written()...)
+	return npy.WriteArchive(path, in.written()...)
 }
 
 // written are the arrays on their way into a file.
@@ -86,8 +82,8 @@ func (in *npzInstance) written() (arrays []npy.Array) {
 	return arrays
 }
 
-// open gives the arrays as reading the file does.
-func (a *Arrays) open(r *opened, path string) []*npzInstance {
+// arrays are as reading the file gives them.
+func (a *Arrays) arrays(path string) *npzInstance {
 	list := func(x []int32) npy.Values { return npy.Values{Shape: []int{len(x)}, Ints: x} }
 	in, ends := arraysAt(path), []int32{}
 	for _, e := range a.Edges {
@@ -113,8 +109,7 @@ func (a *Arrays) open(r *opened, path string) []*npzInstance {
 	}
 	for i, sample := range a.Labels {
 		if n := len(a.Labels[0]); len(sample) != n {
-			r.failAt(path, fmt.Sprintf("%s[%d]", labelsArray, i), "", "it has %d entries, the first sample has %d",
-				len(sample), n)
+			in.Add(0, fmt.Sprintf("%s[%d]", labelsArray, i), "", "it has %d entries, the first sample has %d", len(sample), n)
 		}
 	}
 	if n := len(a.Labels); n > 1 { // one sample alone has one axis
@@ -123,13 +118,11 @@ func (a *Arrays) open(r *opened, path string) []*npzInstance {
 	for i, m := range []*Matrix{a.NodeFeatures, a.EdgeFeatures} {
 		name := []string{nodeFeaturesArray, edgeFeaturesArray}[i]
 		if m != nil && (m.Columns < 1 || len(m.Data)%m.Columns != 0) {
-			r.failAt(path, name, "", "%d values do not divide into rows of %d", len(m.Data), m.Columns)
+			in.Add(0, name, "", "%d values do not divide into rows of %d", len(m.Data), m.Columns)
 		} else if m != nil {
 			in.Arrays[name] = npy.Values{Shape: []int{len(m.Data) / m.Columns, m.Columns}, Double: m.Data}
 		}
 	}
-	if len(r.problems) > 0 {
-		return nil
-	}
-	return []*npzInstance{in}
+	in.Partial = len(in.List) > 0
+	return in
 }
