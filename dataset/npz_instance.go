@@ -73,7 +73,8 @@ func (in *npzInstance) check(graphs *graphCache) []error {
 	if in.Partial {
 		return read
 	}
-	in.Problems, in.spec.Name = option.Problems{File: in.File}, cmp.Or(in.spec.Name, strings.TrimSuffix(filepath.Base(in.File), ".npz"))
+	in.Problems = option.Problems{File: in.File}
+	in.spec.Name = cmp.Or(in.spec.Name, strings.TrimSuffix(filepath.Base(in.File), ".npz"))
 	for _, step := range []func(){in.fill, func() { in.buildGraph(graphs) }, in.readMeans} {
 		if len(in.List) == 0 {
 			step()

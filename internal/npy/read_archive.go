@@ -36,8 +36,8 @@ func (s *Set) ReadArchive(r io.ReaderAt, size int64, budget *memory.Budget) {
 	archive, err := zip.NewReader(r, size)
 	if err != nil {
 		s.Partial = true
-		s.Add(0, "", "write it with numpy.savez or numpy.savez_compressed", "it is no npz file, or was cut short or damaged: %v",
-			err)
+		s.Add(0, "", "write it with numpy.savez or numpy.savez_compressed",
+			"it is no npz file, or was cut short or damaged: %v", err)
 		return
 	}
 	s.Arrays = map[string]Values{}
