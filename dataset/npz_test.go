@@ -437,12 +437,13 @@ func TestNPZDamaged(t *testing.T) {
 	path := filepath.Join(folder, "0.npz")
 	sound := oracle.Must(os.ReadFile(path))(t)
 	for n := range sound {
-		oracle.WantError(t, firstOf(readArchive(path, sound[:n]).Errors()), "it is no npz file, or was cut short", "write it with numpy.savez")
+		list := readArchive(path, sound[:n]).Errors()
+		oracle.WantError(t, firstOf(list), "it is no npz file, or was cut short", "write it with numpy.savez")
 	}
 	// A flipped bit in the data of an array is found by its checksum.
-	at := bytes.Index(sound, []byte("node_features.npy")) + 200
-	sound[at] ^= 1
-	oracle.WantError(t, firstOf(readArchive(path, sound).Errors()), "0.npz:node_features: zip: checksum error: the file is damaged")
+	sound[bytes.Index(sound, []byte("node_features.npy"))+200] ^= 1
+	list := readArchive(path, sound).Errors()
+	oracle.WantError(t, firstOf(list), "0.npz:node_features: zip: checksum error: the file is damaged")
 }
 
 // TestNPZBombs: arrays that promise more than is there, or more than is likely, are refused before they are made.
@@ -522,8 +523,7 @@ func fuzzInstance(t *testing.T, data []byte, untied bool) {
 		return
 	}
 	l := &npzLoader{loader: newLoader(t.Context(), &Options{Untied: untied}), instances: []*npzInstance{in}}
-	l.finish()
-	if len(l.problems) == 0 && len(l.set.Instances) != 1 {
+	if l.finish(); len(l.problems) == 0 && len(l.set.Instances) != 1 {
 		t.Error("neither an instance nor a problem")
 	}
 }
