@@ -79,7 +79,7 @@ func features(name, shape string) npy.Rule {
 }
 
 // openNPZ reads a file of arrays.
-func (l *npzLoader) openNPZ(r *opened, path string) []*npzInstance {
+func (l *npzLoader) openNPZ(path string) []*npzInstance {
 	in, hash := arraysAt(path), sha256.New()
 	if l.o.Statistics {
 		in.Rules = statisticsArrays
@@ -92,7 +92,7 @@ func (l *npzLoader) openNPZ(r *opened, path string) []*npzInstance {
 	if in.Keep(err); err != nil {
 		in.Partial = true
 	} else {
-		r.set.Sources = []Source{{Path: path, SHA256: fmt.Sprintf("%x", hash.Sum(nil)), Bytes: size}}
+		l.set.Sources = []Source{{Path: path, SHA256: fmt.Sprintf("%x", hash.Sum(nil)), Bytes: size}}
 		in.ReadArchive(file, size, l.budget)
 	}
 	return []*npzInstance{in}
@@ -105,11 +105,11 @@ func arraysAt(path string) *npzInstance {
 
 // openArrayFolder reads the arrays of a folder, and cuts them into those of its instances, which lie in files that are
 // mapped; the set closes all of them.
-func (l *npzLoader) openArrayFolder(r *opened, folder string) (parts []*npzInstance) {
+func (l *npzLoader) openArrayFolder(folder string) (parts []*npzInstance) {
 	all := arraysAt(folder)
 	all.Rules = severalArrays
 	for _, f := range all.ReadFolder(l.budget) {
-		r.set.files, r.set.Sources = append(r.set.files, f.Mapping), append(r.set.Sources, sourceOf(f.Path, f.Bytes()))
+		l.set.files, l.set.Sources = append(l.set.files, f.Mapping), append(l.set.Sources, sourceOf(f.Path, f.Bytes()))
 	}
 	if len(all.List) == 0 && all.Has(sizesArray) {
 		parts = all.cut()

@@ -50,7 +50,7 @@ func FromArrays(m Manifest, o Options, instances ...*Arrays) (*Set, error) {
 	l.manifest, l.manifestPath = m, ManifestName
 	files := make([]npzFile, len(instances))
 	for i, a := range instances {
-		read := func(_ *opened, name string) []*npzInstance { return []*npzInstance{a.arrays(name)} }
+		read := func(_ *npzLoader, name string) []*npzInstance { return []*npzInstance{a.arrays(name)} }
 		files[i] = npzFile{cmp.Or(a.Name, strconv.Itoa(i)), read}
 	}
 	if l.readFiles(files); len(instances) == 0 {
