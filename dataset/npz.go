@@ -39,13 +39,13 @@ var instanceArrays = npy.Rules{
 	features(nodeFeaturesArray, "[n, features]"),
 	features(edgeFeaturesArray, "[m, features]"),
 	{Name: edgeBinsArray, Shape: "[m]", Range: fmt.Sprintf("0 to %d", mostFeatures-1)},
-	{Name: labelsArray, Shape: "[n] or [samples, n]",
+	{Name: labelsArray, Shape: "[n] or [samples, n]", Several: "[n]",
 		Turned: "a label is the number of a state, of one-hot rows labels.argmax(1); of samples in columns want labels.T"},
 	{Name: nodeTypesArray, Shape: "[n]", Range: ofTypes},
 	{Name: edgeTypesArray, Shape: "[m]", Range: ofTypes},
-	{Name: gridShapeArray, Shape: "[2]"},
+	{Name: gridShapeArray, Shape: "[2]", Several: "[instances, 2]"},
 	{Name: statesArray, Shape: "[] or [1] or [n]", Range: fmt.Sprintf("1 to %d", mostStates)},
-	{Name: weightArray, Float: true, Shape: "[] or [1]", Range: numeric.Range,
+	{Name: weightArray, Float: true, Shape: "[] or [1]", Several: "[instances]", Range: numeric.Range,
 		Beyond: "leave the file out if it is not to count"},
 	{Name: sampleWeights, Float: true, Shape: "[samples]", Range: "0 to 1e150"},
 	directedRule,
@@ -56,20 +56,15 @@ var ofTypes = fmt.Sprintf("0 to %d", mostTypes-1)
 var directedRule = npy.Rule{Name: directedArray, Shape: "[]", Range: "0 to 1",
 	Beyond: "1 says that edges lead from their first end to the second"}
 
-// severalArrays are those of an array folder of several instances, row after row, of which each has one sample.
-var severalArrays = func() npy.Rules {
-	rules := append(npy.Rules{{Name: sizesArray, Shape: "[instances, 2]",
-		Remedy: "a row has the numbers of nodes and edges of an instance"}}, instanceArrays...)
-	for name, shape := range map[string]string{labelsArray: "[n]", gridShapeArray: "[instances, 2]",
-		weightArray: "[instances]"} {
-		rules.Rule(name).Shape = shape
-	}
-	rules.Rule(labelsArray).Remedy = "of several instances each has one sample"
-	for i := range rules { // numbers are looked at in each
-		rules[i].Range = ""
-	}
-	return rules
-}()
+// severalArrays are those of an array folder of several instances, row after row. Numbers are looked at in each.
+var severalArrays = append(npy.Rules{{Name: sizesArray, Shape: "[instances, 2]",
+	Remedy: "a row has the numbers of nodes and edges of an instance"}},
+	numeric.Map(instanceArrays, func(r npy.Rule) npy.Rule {
+		if r.Range = ""; r.Several != "" {
+			r.Shape, r.Remedy = r.Several, "of several instances each has one sample, weight and grid"
+		}
+		return r
+	})...)
 
 func features(name, shape string) npy.Rule {
 	return npy.Rule{Name: name, Float: true, Shape: shape, Is: "feature ",

@@ -19,6 +19,7 @@ type Rule struct {
 	// Shape is as people read it, or several of them with "or" between. Numbers are lengths, and words any length, of
 	// which those in counted are the same in all arrays.
 	Shape   string
+	Several string // shape in a folder of several instances; "": the same
 	Missing string // what to do where there is none; "": it may be left out
 	Remedy  string // of another shape
 	Turned  string // of a shape whose indices are the other way round
