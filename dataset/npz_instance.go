@@ -22,7 +22,6 @@ type npzInstance struct {
 
 	spec         crf.InstanceSpec // without types and features; labels are views of one array
 	nodes, edges elements
-	states       npy.Values // one for all nodes, or [nodes]; without a shape where not given
 	statistics   *statistics
 }
 
@@ -172,7 +171,6 @@ func (in *npzInstance) fill() {
 	if bins := in.Arrays[edgeBinsArray].Ints; bins != nil {
 		in.edges.features = npy.Values{Shape: []int{len(bins), 1}, Ints: bins}
 	}
-	in.states = in.Arrays[statesArray]
 	for at := 0; at < len(labels.Ints); at += n.Of {
 		spec.Labels = append(spec.Labels, labels.Ints[at:at+n.Of:at+n.Of])
 	}
@@ -223,14 +221,15 @@ func (in *npzInstance) numbered(sample int) numbered {
 
 // statesAt returns the number of states the file gives for a node, or 0.
 func (in *npzInstance) statesAt(s int) int {
-	if of := in.states.Ints; len(of) > 0 {
+	if of := in.Arrays[statesArray].Ints; len(of) > 0 {
 		return int(of[min(s, len(of)-1)])
 	}
 	return 0
 }
 
 func (in *npzInstance) statesPlace(s int) string {
-	return statesArray + npy.IndexText(in.states.Shape, min(s, len(in.states.Ints)-1))
+	states := in.Arrays[statesArray]
+	return statesArray + npy.IndexText(states.Shape, min(s, len(states.Ints)-1))
 }
 
 // edgePlace is where an edge stands.

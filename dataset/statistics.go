@@ -70,7 +70,8 @@ func (in *npzInstance) readMeans() {
 	if len(in.List) > 0 {
 		return
 	}
-	in.statistics, in.states.Ints, in.spec.Weight = s, []int32{int32(k)}, observations[len(observations)/2]
+	in.statistics, in.spec.Weight = s, observations[len(observations)/2]
+	in.Arrays[statesArray] = npy.Values{Ints: []int32{int32(k)}}
 	us, vs := in.spec.Graph.Ends()
 	numeric.Reconcile(k, us, vs, s.nodes, s.edges, in.compare)
 	in.spec.Labels = [][]int32{make([]int32, in.nodes.count)}

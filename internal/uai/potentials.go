@@ -90,8 +90,8 @@ func (f *potentialsFile) readNodes() {
 		f.Add(0, thetaArray, "", "shape is %s, want nodes and states", npy.ShapeText(theta.Shape))
 		return
 	}
-	n := theta.Rows()
-	f.k = theta.Columns()
+	n := theta.Shape[0]
+	f.k = theta.Width()
 	if states.Ints == nil {
 		states.Ints = []int32{int32(f.k)}
 	}
