@@ -113,7 +113,7 @@ func (l *npzLoader) expand(paths []string) (files []npzFile) {
 func (l *npzLoader) readFiles(files []npzFile) {
 	var graphs graphCache
 	l.budget = memory.NewBudget(l.o.Memory)
-	results := make([]*npzLoader, len(files)) // as files are read at the same time
+	results := make([]*npzLoader, len(files)) // one for each, as they are read at the same time
 	if !l.each(len(files), func(i int) {
 		r := &npzLoader{loader: l.loader, pairs: l.pairs, budget: l.budget}
 		r.set, r.problems, results[i] = &Set{}, nil, r
