@@ -60,7 +60,7 @@ func (l *loader) direct(s *crf.Schema) {
 // findDirection takes what the instance files say, which must be the same in all.
 func (l *npzLoader) findDirection() {
 	says := func(in *npzInstance, what int32) bool {
-		return slices.Equal(in.arrays[directedArray].Ints, []int32{what})
+		return slices.Equal(in.Arrays[directedArray].Ints, []int32{what})
 	}
 	for _, in := range l.instances {
 		directed := says(in, 1)

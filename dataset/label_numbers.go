@@ -176,7 +176,7 @@ func (l *npzLoader) readLabels() {
 	}
 	if l.areSpins = l.spins(all); !l.areSpins {
 		l.readNames(l.labels, l.manifest.States != nil ||
-			slices.ContainsFunc(l.instances, func(in *npzInstance) bool { return in.states.Ints != nil }))
+			slices.ContainsFunc(l.instances, func(in *npzInstance) bool { return in.Has(statesArray) }))
 		return
 	}
 	if all[0] > 0 {

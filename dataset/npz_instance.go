@@ -16,15 +16,12 @@ import (
 
 // npzInstance is one instance file: its arrays as they were read, and what they are after checks of the file alone.
 type npzInstance struct {
-	option.Problems
-	rules    npy.Rules
-	arrays   map[string]npy.Values
+	npy.Set
 	ofFolder int      // nodes of an instance that was cut out of an array folder; else 0
 	samples  *samples // of a table or an alignment; nil: of arrays
 
 	spec         crf.InstanceSpec // without types and features; labels are views of one array
 	nodes, edges elements
-	states       npy.Values // one for all nodes, or [nodes]; without a shape where not given
 	statistics   *statistics
 }
 
@@ -68,15 +65,21 @@ func (e *elements) counts(n int) []int {
 	return counts
 }
 
-// check checks that the arrays of the file fit together. Instances without a name are called as it is.
-func (in *npzInstance) check(path string, graphs *graphCache) []error {
-	in.File, in.spec.Name = path, cmp.Or(in.spec.Name, strings.TrimSuffix(filepath.Base(path), ".npz"))
+// check checks that the arrays of the file fit together, if all could be read, and returns all that is wrong with them.
+// Instances without a name are called as it is.
+func (in *npzInstance) check(graphs *graphCache) []error {
+	read := in.Errors()
+	if in.Partial {
+		return read
+	}
+	in.Problems = option.Problems{File: in.File}
+	in.spec.Name = cmp.Or(in.spec.Name, strings.TrimSuffix(filepath.Base(in.File), ".npz"))
 	for _, step := range []func(){in.fill, func() { in.buildGraph(graphs) }, in.readMeans} {
-		if step(); len(in.List) > 0 {
-			break
+		if len(in.List) == 0 {
+			step()
 		}
 	}
-	return in.Errors()
+	return append(read, in.Errors()...)
 }
 
 // ofNodes are the arrays that tell how many nodes there are.
@@ -84,11 +87,11 @@ var ofNodes = []string{nodeFeaturesArray, nodeMeansArray, nodeTypesArray, labels
 
 // joinLattice gives a grid without edges those between neighbours in rows and columns.
 func (in *npzInstance) joinLattice() {
-	shape, nodes := in.arrays[gridShapeArray].Ints, in.rules.Count(in.arrays, "n", ofNodes...)
-	if in.has(edgesArray) || len(shape) != 2 || nodes.Of == 0 {
+	shape, nodes := in.Arrays[gridShapeArray].Ints, in.Count("n", ofNodes...)
+	if in.Has(edgesArray) || len(shape) != 2 || nodes.Of == 0 {
 		return
 	}
-	in.arrays[edgesArray] = npy.Values{Shape: []int{0, 2}}
+	in.Arrays[edgesArray] = npy.Values{Shape: []int{0, 2}}
 	if int(shape[0])*int(shape[1]) != nodes.Of { // which fill reports
 		return
 	}
@@ -96,7 +99,7 @@ func (in *npzInstance) joinLattice() {
 	if err != nil {
 		in.Add(0, gridShapeArray, "", "%v", err)
 	} else {
-		in.arrays[edgesArray] = npy.Values{Shape: []int{len(edges) / 2, 2}, Ints: edges}
+		in.Arrays[edgesArray] = npy.Values{Shape: []int{len(edges) / 2, 2}, Ints: edges}
 	}
 }
 
@@ -113,18 +116,12 @@ func latticeEdges(rows, cols int, periodic bool) ([]int32, error) {
 	return edges, nil
 }
 
-// has reports whether there is an array.
-func (in *npzInstance) has(name string) bool {
-	_, ok := in.arrays[name]
-	return ok
-}
-
 // countNodes takes the number of nodes from the first array that has data for every node, or else from the grid or the
 // largest node of an edge. These two are believed as far as edges make them likely: few bytes must not ask for many.
 func (in *npzInstance) countNodes() (n npy.Count, problem *option.Error) {
-	edges := in.arrays[edgesArray]
+	edges := in.Arrays[edgesArray]
 	if n = (npy.Count{Of: in.ofFolder, Told: sizesArray}); n.Of == 0 {
-		n = in.rules.Count(in.arrays, "n", ofNodes...)
+		n = in.Count("n", ofNodes...)
 	}
 	if n.Of > 0 {
 		return n, nil
@@ -133,7 +130,7 @@ func (in *npzInstance) countNodes() (n npy.Count, problem *option.Error) {
 	for _, s := range edges.Ints {
 		n.Of = max(n.Of, int(s)+1)
 	}
-	if a := in.arrays[gridShapeArray].Ints; len(a) == 2 && a[0] > 0 && a[1] > 0 {
+	if a := in.Arrays[gridShapeArray].Ints; len(a) == 2 && a[0] > 0 && a[1] > 0 {
 		n = npy.Count{Of: int(a[0]) * int(a[1]), Told: gridShapeArray}
 	}
 	// Without isolated nodes there are at most two nodes per edge.
@@ -151,16 +148,16 @@ func (in *npzInstance) countNodes() (n npy.Count, problem *option.Error) {
 func (in *npzInstance) fill() {
 	in.joinLattice()
 	n, problem := in.countNodes()
-	m, labels, spec := len(in.arrays[edgesArray].Ints)/2, in.arrays[labelsArray], &in.spec
-	samples := in.rules.Count(in.arrays, "samples", labelsArray)
+	m, labels, spec := len(in.Arrays[edgesArray].Ints)/2, in.Arrays[labelsArray], &in.spec
+	samples := in.Count("samples", labelsArray)
 	if len(labels.Shape) == 1 {
 		samples.Of = 1
 	}
 	known := map[string]npy.Count{"n": n, "m": {Of: m, Told: edgesArray}, "samples": samples}
-	if k := in.rules.Count(in.arrays, "states", edgeMeansArray, nodeMeansArray); k.Of > 0 {
+	if k := in.Count("states", edgeMeansArray, nodeMeansArray); k.Of > 0 {
 		known["states"] = k
 	}
-	if in.rules.Check(in.arrays, known, in.Located); in.has(edgeBinsArray) && in.has(edgeFeaturesArray) {
+	if in.Check(known); in.Has(edgeBinsArray) && in.Has(edgeFeaturesArray) {
 		in.Add(0, edgeFeaturesArray, "give one of the two", "edges have %s already", edgeBinsArray)
 	}
 	if len(in.List) == 0 && problem != nil {
@@ -169,34 +166,33 @@ func (in *npzInstance) fill() {
 	if len(in.List) > 0 {
 		return
 	}
-	in.nodes = elements{n.Of, in.arrays[nodeTypesArray].Ints, in.arrays[nodeFeaturesArray]}
-	in.edges = elements{m, in.arrays[edgeTypesArray].Ints, in.arrays[edgeFeaturesArray]}
-	if bins := in.arrays[edgeBinsArray].Ints; bins != nil {
+	in.nodes = elements{n.Of, in.Arrays[nodeTypesArray].Ints, in.Arrays[nodeFeaturesArray]}
+	in.edges = elements{m, in.Arrays[edgeTypesArray].Ints, in.Arrays[edgeFeaturesArray]}
+	if bins := in.Arrays[edgeBinsArray].Ints; bins != nil {
 		in.edges.features = npy.Values{Shape: []int{len(bins), 1}, Ints: bins}
 	}
-	in.states = in.arrays[statesArray]
 	for at := 0; at < len(labels.Ints); at += n.Of {
 		spec.Labels = append(spec.Labels, labels.Ints[at:at+n.Of:at+n.Of])
 	}
-	if a := in.arrays[gridShapeArray].Ints; a != nil {
+	if a := in.Arrays[gridShapeArray].Ints; a != nil {
 		spec.Rows, spec.Cols = int(a[0]), int(a[1])
 		if spec.Rows < 1 || spec.Cols < 1 || spec.Rows*spec.Cols != n.Of {
 			in.Add(0, gridShapeArray, "", "it is %d × %d, want a product of %d: %s has %d nodes", a[0], a[1], n.Of, n.Told,
 				n.Of)
 		}
 	}
-	a := in.arrays[weightArray]
+	a := in.Arrays[weightArray]
 	if a.Len() > 0 {
 		spec.Weight = a.At(0)
 	}
-	a = in.arrays[sampleWeights]
+	a = in.Arrays[sampleWeights]
 	for i := range a.Len() {
 		spec.SampleWeights = append(spec.SampleWeights, a.At(i))
 	}
 }
 
 func (in *npzInstance) buildGraph(graphs *graphCache) {
-	edges, edge := in.arrays[edgesArray].Ints, (*graph.EdgeError)(nil)
+	edges, edge := in.Arrays[edgesArray].Ints, (*graph.EdgeError)(nil)
 	g, err := graphs.get(in.nodes.count, edges)
 	if in.spec.Graph = g; errors.As(err, &edge) {
 		remedy := ""
@@ -217,7 +213,7 @@ func (in *npzInstance) buildGraph(graphs *graphCache) {
 // numbered are the labels of a sample.
 func (in *npzInstance) numbered(sample int) numbered {
 	place := func(e *option.Error, s int) *option.Error {
-		e.File, e.Place = in.File, labelsArray+npy.IndexText(in.arrays[labelsArray].Shape, sample*in.nodes.count+s)
+		e.File, e.Place = in.File, labelsArray+npy.IndexText(in.Arrays[labelsArray].Shape, sample*in.nodes.count+s)
 		return e
 	}
 	return numbered{labels: in.spec.Labels[sample], typeOf: in.nodes.typeOf, place: place, hides: hiddenNumber}
@@ -225,14 +221,15 @@ func (in *npzInstance) numbered(sample int) numbered {
 
 // statesAt returns the number of states the file gives for a node, or 0.
 func (in *npzInstance) statesAt(s int) int {
-	if of := in.states.Ints; len(of) > 0 {
+	if of := in.Arrays[statesArray].Ints; len(of) > 0 {
 		return int(of[min(s, len(of)-1)])
 	}
 	return 0
 }
 
 func (in *npzInstance) statesPlace(s int) string {
-	return statesArray + npy.IndexText(in.states.Shape, min(s, len(in.states.Ints)-1))
+	states := in.Arrays[statesArray]
+	return statesArray + npy.IndexText(states.Shape, min(s, len(states.Ints)-1))
 }
 
 // edgePlace is where an edge stands.

@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -68,7 +67,7 @@ func (l *npzLoader) finish() (*Set, []error) {
 // npzFile is a file or an array folder, and what reads it.
 type npzFile struct {
 	path string
-	read func(r *opened, path string) []*npzInstance
+	read func(l *npzLoader, path string) []*npzInstance
 }
 
 // expand lists the instance files behind the paths and reads the manifests of their folders.
@@ -85,15 +84,15 @@ func (l *npzLoader) expand(paths []string) (files []npzFile) {
 		}
 	}
 	for _, path := range paths {
-		folder, found, read := filepath.Dir(path), []string{path}, l.openNPZ
+		folder, found, read := filepath.Dir(path), []string{path}, (*npzLoader).openNPZ
 		_, noArrays := os.Stat(filepath.Join(path, edgesArray+".npy"))
 		switch {
 		case l.o.readsSamples() && formats.IsSamples(path):
-			l.hiddenBy, read = missingCells, l.openSamples
+			l.hiddenBy, read = missingCells, (*npzLoader).openSamples
 		case l.o.Recipe == nil && l.o.ofSamples() != "":
 			l.fail(l.o.notOfArrays(path))
 		case noArrays == nil: // it is a folder with a file for each
-			folder, read = path, l.openArrayFolder
+			folder, read = path, (*npzLoader).openArrayFolder
 		case strings.HasSuffix(path, ".npz"):
 		default:
 			var err error
@@ -110,27 +109,15 @@ func (l *npzLoader) expand(paths []string) (files []npzFile) {
 	return files
 }
 
-// opened is what an instance file or an array folder has: the set of its loader has sources, files and warnings.
-type opened struct {
-	loader
-	instances []*npzInstance
-}
-
-// opening is what a file is read into; others are read at the same time.
-func (l *loader) opening() *opened {
-	r := &opened{loader: *l}
-	r.set, r.problems = &Set{}, nil
-	return r
-}
-
 // readFiles reads and checks every file, and array folder, by itself.
 func (l *npzLoader) readFiles(files []npzFile) {
 	var graphs graphCache
 	l.budget = memory.NewBudget(l.o.Memory)
-	results := make([]*opened, len(files))
+	results := make([]*npzLoader, len(files)) // one for each, as they are read at the same time
 	if !l.each(len(files), func(i int) {
-		results[i] = l.opening()
-		l.open(results[i], files[i], &graphs)
+		r := &npzLoader{loader: l.loader, pairs: l.pairs, budget: l.budget}
+		r.set, r.problems, results[i] = &Set{}, nil, r
+		r.open(files[i], &graphs)
 	}) {
 		return
 	}
@@ -142,18 +129,14 @@ func (l *npzLoader) readFiles(files []npzFile) {
 }
 
 // open reads an instance file, or the instances of an array folder, and checks each by itself.
-func (l *npzLoader) open(r *opened, file npzFile, graphs *graphCache) {
-	for i, in := range file.read(r, file.path) {
+func (l *npzLoader) open(file npzFile, graphs *graphCache) {
+	for _, in := range file.read(l, file.path) {
 		if parallel.Ended(l.ctx) != nil {
 			return
 		}
-		of := file.path
-		if in.ofFolder > 0 { // it is one of several
-			of = fmt.Sprintf("%s[%d]", of, i)
-		}
-		problems := in.check(of, graphs)
-		if r.fail(problems...); len(problems) == 0 {
-			r.instances = append(r.instances, in)
+		problems := in.check(graphs)
+		if l.fail(problems...); len(problems) == 0 {
+			l.instances = append(l.instances, in)
 		}
 	}
 }

@@ -276,9 +276,9 @@ func (l *npzLoader) columns(array, want, none string, of func(*npzInstance) *ele
 		case form != want:
 			l.at(in, "", "every instance needs the same arrays", "it has %s, %s %s", name[form], other, name[want])
 		case i == 0 && form == formDense:
-			columns = m.Columns()
-		case form == formDense && m.Columns() != columns && l.o.Schema == nil:
-			l.at(in, array, "every instance needs the same features", "it has %d columns, %s has %d", m.Columns(),
+			columns = m.Width()
+		case form == formDense && m.Width() != columns && l.o.Schema == nil:
+			l.at(in, array, "every instance needs the same features", "it has %d columns, %s has %d", m.Width(),
 				l.instances[0].File, columns)
 		}
 	}
@@ -308,9 +308,9 @@ func (l *npzLoader) features(in *npzInstance, e *elements, form string, types, d
 		}
 		whole, _ = crf.Bins(m.Ints, dim)
 	case m.Single != nil:
-		whole, _ = crf.Dense(m.Single, m.Columns())
+		whole, _ = crf.Dense(m.Single, m.Width())
 	default:
-		whole, _ = crf.Dense(m.Double, m.Columns())
+		whole, _ = crf.Dense(m.Double, m.Width())
 	}
 	whole.Data().Owner = m.Owner
 	if frozen[0] = whole; e.types == nil || types == 1 {

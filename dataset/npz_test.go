@@ -425,18 +425,24 @@ func TestNPZUnknownArrayHidesNothing(t *testing.T) {
 	}
 }
 
+// readArchive reads an instance file, and does not check it.
+func readArchive(path string, data []byte) *npzInstance {
+	in := arraysAt(path)
+	in.ReadArchive(bytes.NewReader(data), int64(len(data)), memory.NewBudget(0))
+	return in
+}
+
 func TestNPZDamaged(t *testing.T) {
 	folder := writeSet(t, `{"states": 2}`, triangle())
 	path := filepath.Join(folder, "0.npz")
 	sound := oracle.Must(os.ReadFile(path))(t)
 	for n := range sound {
-		_, list := readArchive(path, bytes.NewReader(sound[:n]), int64(n), instanceArrays, memory.NewBudget(0))
+		list := readArchive(path, sound[:n]).Errors()
 		oracle.WantError(t, firstOf(list), "it is no npz file, or was cut short", "write it with numpy.savez")
 	}
 	// A flipped bit in the data of an array is found by its checksum.
-	at := bytes.Index(sound, []byte("node_features.npy")) + 200
-	sound[at] ^= 1
-	_, list := readArchive(path, bytes.NewReader(sound), int64(len(sound)), instanceArrays, memory.NewBudget(0))
+	sound[bytes.Index(sound, []byte("node_features.npy"))+200] ^= 1
+	list := readArchive(path, sound).Errors()
 	oracle.WantError(t, firstOf(list), "0.npz:node_features: zip: checksum error: the file is damaged")
 }
 
@@ -459,7 +465,7 @@ func TestNPZBombs(t *testing.T) {
 		oracle.OK(t, err)
 	}
 	oracle.OK(t, archive.Close())
-	_, list := readArchive("x", bytes.NewReader(b.Bytes()), int64(b.Len()), instanceArrays, memory.NewBudget(0))
+	list := readArchive("x", b.Bytes()).Errors()
 	text := fmt.Sprint(list)
 	oracle.Equal(t, [2]int{len(list), strings.Count(text, "the file is damaged")}, [2]int{4, 2}, "problems: %s", text)
 	oracle.Contains(t, text, "x:labels: a small file promises arrays of 514.0 MiB",
@@ -512,17 +518,12 @@ func FuzzArrays(f *testing.F) {
 }
 
 func fuzzInstance(t *testing.T, data []byte, untied bool) {
-	in, list := readArchive("x.npz", bytes.NewReader(data), int64(len(data)), instanceArrays, memory.NewBudget(0))
-	if len(list) > 0 {
+	in := readArchive("x.npz", data)
+	if len(in.check(&graphCache{})) > 0 {
 		return
 	}
-	l := &npzLoader{loader: newLoader(t.Context(), &Options{Untied: untied})}
-	if len(in.check("x.npz", &graphCache{})) > 0 {
-		return
-	}
-	l.instances = []*npzInstance{in}
-	l.finish()
-	if len(l.problems) == 0 && len(l.set.Instances) != 1 {
+	l := &npzLoader{loader: newLoader(t.Context(), &Options{Untied: untied}), instances: []*npzInstance{in}}
+	if l.finish(); len(l.problems) == 0 && len(l.set.Instances) != 1 {
 		t.Error("neither an instance nor a problem")
 	}
 }

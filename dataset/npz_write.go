@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
-	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/npy"
 )
 
@@ -50,7 +50,8 @@ func FromArrays(m Manifest, o Options, instances ...*Arrays) (*Set, error) {
 	l.manifest, l.manifestPath = m, ManifestName
 	files := make([]npzFile, len(instances))
 	for i, a := range instances {
-		files[i] = npzFile{cmp.Or(a.Name, strconv.Itoa(i)), a.open}
+		read := func(_ *npzLoader, name string) []*npzInstance { return []*npzInstance{a.arrays(name)} }
+		files[i] = npzFile{cmp.Or(a.Name, strconv.Itoa(i)), read}
 	}
 	if l.readFiles(files); len(instances) == 0 {
 		return nil, &Error{Option: "instances", Problem: "no data are given"}
@@ -62,22 +63,17 @@ func FromArrays(m Manifest, o Options, instances ...*Arrays) (*Set, error) {
 // WriteFile writes an instance file that Open and numpy.load read, whole or not at all. The same arrays give the same
 // bytes. Arrays that do not fit together are reported as *Error, as reading the file would.
 func (a *Arrays) WriteFile(path string) error {
-	l := newLoader(context.Background(), &Options{})
-	r := l.opening()
-	list := a.open(r, path)
-	for _, in := range list {
-		r.problems = in.check(path, &graphCache{})
-	}
-	if _, problems := told(nil, r.problems); len(problems) > 0 {
+	in := a.arrays(path)
+	if _, problems := told(nil, in.check(&graphCache{})); len(problems) > 0 {
 		return firstOf(problems)
 	}
-	return npy.WriteArchive(path, list[0].written()...)
+	return npy.WriteArchive(path, in.written()...)
 }
 
 // written are the arrays on their way into a file.
 func (in *npzInstance) written() (arrays []npy.Array) {
-	for _, rule := range in.rules {
-		if x, ok := in.arrays[rule.Name]; ok && rule.Float {
+	for _, rule := range in.Rules {
+		if x, ok := in.Arrays[rule.Name]; ok && rule.Float {
 			arrays = append(arrays, npy.ArrayOf(rule.Name, x.Double, x.Shape...))
 		} else if ok {
 			arrays = append(arrays, npy.ArrayOf(rule.Name, x.Ints, x.Shape...))
@@ -86,54 +82,47 @@ func (in *npzInstance) written() (arrays []npy.Array) {
 	return arrays
 }
 
-// open gives the arrays as reading the file does.
-func (a *Arrays) open(r *opened, path string) []*npzInstance {
-	in := &npzInstance{spec: crf.InstanceSpec{Name: path}, rules: instanceArrays, arrays: map[string]npy.Values{}}
-	add := func(name string, data []int32, shape ...int) {
-		if data != nil {
-			in.arrays[name] = npy.Values{Shape: shape, Ints: data}
-		}
-	}
-	ends := []int32{}
+// arrays are as reading the file gives them.
+func (a *Arrays) arrays(path string) *npzInstance {
+	list := func(x []int32) npy.Values { return npy.Values{Shape: []int{len(x)}, Ints: x} }
+	in, ends := arraysAt(path), []int32{}
 	for _, e := range a.Edges {
 		ends = append(ends, e[:]...)
 	}
-	add(edgesArray, ends, len(a.Edges), 2)
-	for name, x := range map[string][]int32{edgeBinsArray: a.EdgeBins, nodeTypesArray: a.NodeTypes,
-		edgeTypesArray: a.EdgeTypes, statesArray: a.States} {
-		add(name, x, len(x))
+	in.spec.Name, in.Arrays = path, map[string]npy.Values{
+		edgesArray:    {Shape: []int{len(a.Edges), 2}, Ints: ends},
+		edgeBinsArray: list(a.EdgeBins), nodeTypesArray: list(a.NodeTypes), edgeTypesArray: list(a.EdgeTypes),
+		statesArray: list(a.States), labelsArray: list(slices.Concat(a.Labels...)),
 	}
+	maps.DeleteFunc(in.Arrays, func(_ string, x npy.Values) bool { return x.Ints == nil })
 	if len(a.States) == 1 {
-		add(statesArray, a.States)
+		in.Arrays[statesArray] = npy.Values{Ints: a.States}
 	}
 	if a.Directed {
-		add(directedArray, []int32{1})
+		in.Arrays[directedArray] = npy.Values{Ints: []int32{1}}
 	}
 	if a.GridShape != [2]int{} {
-		add(gridShapeArray, []int32{int32(a.GridShape[0]), int32(a.GridShape[1])}, 2)
+		in.Arrays[gridShapeArray] = list([]int32{int32(a.GridShape[0]), int32(a.GridShape[1])})
 	}
 	if a.Weight != 0 {
-		in.arrays[weightArray] = npy.Values{Double: []float64{a.Weight}}
+		in.Arrays[weightArray] = npy.Values{Double: []float64{a.Weight}}
 	}
 	for i, sample := range a.Labels {
 		if n := len(a.Labels[0]); len(sample) != n {
-			r.failAt(path, fmt.Sprintf("%s[%d]", labelsArray, i), "", "it has %d entries, the first sample has %d",
-				len(sample), n)
+			in.Add(0, fmt.Sprintf("%s[%d]", labelsArray, i), "", "it has %d entries, the first sample has %d", len(sample), n)
 		}
 	}
-	if n := len(a.Labels); n > 0 { // one sample alone has one axis
-		add(labelsArray, slices.Concat(a.Labels...), []int{n, len(a.Labels[0])}[max(0, 2-n):]...)
+	if n := len(a.Labels); n > 1 { // one sample alone has one axis
+		in.Arrays[labelsArray] = npy.Values{Shape: []int{n, len(a.Labels[0])}, Ints: in.Arrays[labelsArray].Ints}
 	}
 	for i, m := range []*Matrix{a.NodeFeatures, a.EdgeFeatures} {
 		name := []string{nodeFeaturesArray, edgeFeaturesArray}[i]
 		if m != nil && (m.Columns < 1 || len(m.Data)%m.Columns != 0) {
-			r.failAt(path, name, "", "%d values do not divide into rows of %d", len(m.Data), m.Columns)
+			in.Add(0, name, "", "%d values do not divide into rows of %d", len(m.Data), m.Columns)
 		} else if m != nil {
-			in.arrays[name] = npy.Values{Shape: []int{len(m.Data) / m.Columns, m.Columns}, Double: m.Data}
+			in.Arrays[name] = npy.Values{Shape: []int{len(m.Data) / m.Columns, m.Columns}, Double: m.Data}
 		}
 	}
-	if len(r.problems) > 0 {
-		return nil
-	}
-	return []*npzInstance{in}
+	in.Partial = len(in.List) > 0
+	return in
 }

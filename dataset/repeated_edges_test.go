@@ -56,6 +56,6 @@ func TestRepeatedRows(t *testing.T) {
 // writeRaw writes an instance file without the checks of Arrays.WriteFile.
 func writeRaw(t testing.TB, path string, a *Arrays) string {
 	t.Helper()
-	oracle.OK(t, npy.WriteArchive(path, a.open(&opened{}, path)[0].written()...))
+	oracle.OK(t, npy.WriteArchive(path, a.arrays(path).written()...))
 	return path
 }

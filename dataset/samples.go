@@ -35,10 +35,10 @@ type samples struct {
 func (o *Options) readsSamples() bool { return o.Untied || o.Recipe != nil && o.Recipe.Untied }
 
 // openSamples reads a file of samples, and the table of their edges, if there is one.
-func (l *npzLoader) openSamples(r *opened, path string) []*npzInstance {
-	p := &sampleReader{Problems: option.Problems{File: path}, opened: r, edges: l.pairs}
-	data, edges := r.source(path, "samples", anySize), []int32(nil)
-	switch p.List = r.problems; {
+func (l *npzLoader) openSamples(path string) []*npzInstance {
+	p := &sampleReader{Problems: option.Problems{File: path}, loader: &l.loader, edges: l.pairs}
+	data, edges := l.source(path, "samples", anySize), []int32(nil)
+	switch p.List = l.problems; {
 	case len(p.List) > 0:
 	case formats.Look(path).IsAlignment():
 		p.readAlignment(data)
@@ -57,9 +57,9 @@ func (l *npzLoader) openSamples(r *opened, path string) []*npzInstance {
 		edges = p.allPairs()
 	}
 	if l.o.Lattice+l.pairs != "" {
-		p.pairs = edges
+		p.samples.pairs = edges
 	}
-	if r.problems = p.Errors(); len(r.problems) > 0 {
+	if l.problems = p.Errors(); len(l.problems) > 0 {
 		return nil
 	}
 	for e := 0; e < len(edges); e += 2 { // the end of the smaller type comes first, and of one type the smaller
@@ -71,16 +71,17 @@ func (l *npzLoader) openSamples(r *opened, path string) []*npzInstance {
 	for s, c := range p.columns {
 		types[s], states[s] = int32(c.Type), int32(len(p.states[c.Type]))
 	}
-	in := &npzInstance{rules: instanceArrays, samples: &p.samples, arrays: map[string]npy.Values{
+	in := arraysAt(path)
+	in.samples, in.Arrays = &p.samples, map[string]npy.Values{
 		edgesArray:  {Shape: []int{len(edges) / 2, 2}, Ints: edges},
 		labelsArray: {Shape: []int{len(p.labels) / len(states), len(states)}, Ints: p.labels},
 		statesArray: {Shape: []int{len(states)}, Ints: states}, nodeTypesArray: {Shape: []int{len(states)}, Ints: types},
-	}}
+	}
 	if p.weights != nil {
-		in.arrays[sampleWeights] = npy.Values{Shape: []int{len(p.weights)}, Double: p.weights}
+		in.Arrays[sampleWeights] = npy.Values{Shape: []int{len(p.weights)}, Double: p.weights}
 	}
 	if p.aligned && !l.o.Tied { // states are those of sites: J(a, b) and J(b, a) differ
-		in.arrays[directedArray] = npy.Values{Ints: []int32{1}}
+		in.Arrays[directedArray] = npy.Values{Ints: []int32{1}}
 	}
 	return []*npzInstance{in}
 }
@@ -89,7 +90,7 @@ func (l *npzLoader) openSamples(r *opened, path string) []*npzInstance {
 type sampleReader struct {
 	option.Problems
 	samples
-	*opened
+	*loader
 	edges   string    // their table; "": there is none
 	labels  []int32   // [samples][nodes]
 	weights []float64 // of samples; nil: 1
@@ -127,7 +128,7 @@ func (p *sampleReader) lattice(asked string) (edges []int32) {
 
 // namedPairs are the edges that a table names, by names of columns or by numbers from 0, as in tables of a graph.
 func (p *sampleReader) namedPairs() (edges []int32) {
-	l := &tableLoader{loader: p.loader, rules: &sheetRecipe{}}
+	l := &tableLoader{loader: *p.loader, rules: &sheetRecipe{}}
 	data := l.source(p.edges, "a table of edges", anySize)
 	if p.List = l.problems; len(p.List) > 0 {
 		return nil

@@ -51,7 +51,7 @@ type statistics struct {
 // readMeans takes the means of nodes and edges. A node is of as many observations as its weight says, if it has one.
 // Its label is the state that it has most often, which weighs as much as edges have observations, in the median.
 func (in *npzInstance) readMeans() {
-	tables := in.arrays[edgeMeansArray]
+	tables := in.Arrays[edgeMeansArray]
 	if tables.Shape == nil {
 		return
 	}
@@ -70,7 +70,8 @@ func (in *npzInstance) readMeans() {
 	if len(in.List) > 0 {
 		return
 	}
-	in.statistics, in.states.Ints, in.spec.Weight = s, []int32{int32(k)}, observations[len(observations)/2]
+	in.statistics, in.spec.Weight = s, observations[len(observations)/2]
+	in.Arrays[statesArray] = npy.Values{Ints: []int32{int32(k)}}
 	us, vs := in.spec.Graph.Ends()
 	numeric.Reconcile(k, us, vs, s.nodes, s.edges, in.compare)
 	in.spec.Labels = [][]int32{make([]int32, in.nodes.count)}
@@ -78,7 +79,7 @@ func (in *npzInstance) readMeans() {
 		if m.Table != nil {
 			in.spec.Labels[0][n] = int32(slices.Index(m.Table, slices.Max(m.Table)))
 		}
-		if of := in.arrays[nodeWeightsArray]; of.Shape != nil && of.At(n) > 0 {
+		if of := in.Arrays[nodeWeightsArray]; of.Shape != nil && of.At(n) > 0 {
 			s.nodes[n].Of = of.At(n)
 		}
 	}
@@ -86,7 +87,7 @@ func (in *npzInstance) readMeans() {
 
 // means takes tables of an array, as probabilities, with the weights that another may have.
 func (in *npzInstance) means(array, weights string, count, size int) []numeric.Means {
-	all, a, of := make([]numeric.Means, count), in.arrays[array], in.arrays[weights]
+	all, a, of := make([]numeric.Means, count), in.Arrays[array], in.Arrays[weights]
 	if of.Shape != nil && a.Shape == nil {
 		in.Add(0, weights, "", "there are no %s that they weigh", array)
 	}
@@ -120,7 +121,7 @@ func (in *npzInstance) means(array, weights string, count, size int) []numeric.M
 func (in *npzInstance) compare(e int, n int32, said, mean []float64) {
 	for x, p := range said {
 		want, allowed, of := mean[x], roundedMeans, in.statistics.edges[e].Of
-		if of != 1 || in.arrays[edgeWeightsArray].Shape != nil {
+		if of != 1 || in.Arrays[edgeWeightsArray].Shape != nil {
 			allowed += surprising * math.Sqrt(max(want*(1-want), 1/of)/of)
 		}
 		if in.statistics.apart = max(in.statistics.apart, math.Abs(p-want)); !(math.Abs(p-want) <= allowed) {
@@ -165,7 +166,7 @@ func (l *npzLoader) takeMeans(set *Set, list []error) (*Set, []error) {
 		l.warn("means of edges contradict those of nodes by %.2g at most: nodes have the mean of what is said of them, and "+
 			"tables are fitted to it", s.apart)
 	}
-	if total == 1 && l.instances[0].arrays[edgeWeightsArray].Shape == nil {
+	if total == 1 && l.instances[0].Arrays[edgeWeightsArray].Shape == nil {
 		l.warn("of how many observations means are is not said: the prior counts as much as one; give counts, " +
 			"node_weights and edge_weights, or {prior}")
 	}

@@ -132,23 +132,6 @@ const (
 	countingChoices = "convex, cover, trw, near-bethe, or bethe"
 )
 
-// l2Value makes --l2 a number, of which 0 is not the same as none.
-func l2Value(o *job.Options) optionValue {
-	return optionValue{"float64", "a number", func() string {
-		if o.L2 == 0 && !o.NoL2 {
-			return ""
-		}
-		return strconv.FormatFloat(o.L2, 'g', -1, 64)
-	}, func(text string) error {
-		x, err := numeric.ParseDecimal(text)
-		if err != nil {
-			return errors.New("want a number; of several, blockbp eval DATA -m RUN -m RUN tells which does best")
-		}
-		o.L2, o.NoL2 = x, x == 0
-		return nil
-	}}
-}
-
 // decodings are the values of --decode: how beliefs become labels.
 var decodings = []string{"marginals", "map"}
 

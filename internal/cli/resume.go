@@ -75,17 +75,13 @@ func recallOptions(cmd *cobra.Command, dir string) (data []string, sources map[s
 	if err != nil {
 		return nil, nil, err
 	}
-	// Of two ways to say one thing the command line has chosen one.
-	sources, instead := map[string]string{}, ""
-	for one, other := range map[string]string{"l2": "prior", "prior": "l2"} {
-		if cmd.Flags().Changed(one) {
-			instead = other
-		}
-	}
+	sources = map[string]string{}
+	twoWays := []string{"l2", "prior"} // to say one thing, of which the command line may have chosen one
+	chosen := slices.ContainsFunc(twoWays, cmd.Flags().Changed)
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		o, ok := config.Options[f.Name]
 		switch {
-		case !ok || f.Changed || o.Value == nil || f.Name == instead:
+		case !ok || f.Changed || o.Value == nil || chosen && slices.Contains(twoWays, f.Name):
 			return
 		case f.Name == "out" || slices.Contains(ofOneCommand, f.Name):
 			return

@@ -16,6 +16,7 @@ import (
 	"github.com/blockbp/blockbp/internal/describe"
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/memory"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
@@ -107,6 +108,23 @@ func (f *trainFlags) registerModel(fl *pflag.FlagSet) {
 	fl.StringVar(&o.Loss, "loss", "", "hamming: learn for labels, a wrong one of which costs 1, not the likelihood")
 	fl.Float64Var(&o.Epsilon, "epsilon", 0, "with --loss, weight of entropies, from 1 towards 0, where margins "+
 		"are largest (default 1); weights are over it, l2 times it")
+}
+
+// l2Value makes --l2 a number, of which 0 is not the same as none.
+func l2Value(o *job.Options) optionValue {
+	return optionValue{"float64", "a number", func() string {
+		if o.L2 == 0 && !o.NoL2 {
+			return ""
+		}
+		return fmt.Sprintf("%g", o.L2)
+	}, func(text string) error {
+		x, err := numeric.ParseDecimal(text)
+		if err != nil {
+			return errors.New("want a number; of several, blockbp eval DATA -m RUN -m RUN tells which does best")
+		}
+		o.L2, o.NoL2 = x, x == 0
+		return nil
+	}}
 }
 
 // registerLoop adds the options of how: steps, blocks, threads and memory.

@@ -1,6 +1,7 @@
 package instances
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -197,12 +198,12 @@ func Normalise(x []float64) {
 }
 
 // TotalWeight returns N of (8): the sum of the weights of all samples, which is
-// their number unless instances were given weights of their own.
+// their number unless instances were given weights of their own. It is 1 of data without labels.
 func TotalWeight(data []*crf.Instance) (total float64) {
 	for _, in := range data {
 		total += in.TotalWeight()
 	}
-	return total
+	return cmp.Or(total, 1)
 }
 
 // Labels adds up statistics of labels over the data.

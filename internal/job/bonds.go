@@ -11,6 +11,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/local"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/numeric"
@@ -124,8 +125,7 @@ func (o *Options) keptEdges(ctx context.Context, b *local.Bonds, halves float64,
 				return nil, err
 			}
 		}
-		b.Total = sampleCount(b.Data)
-		b.L2 = o.l2(b.Total)
+		b.Total, b.L2 = instances.TotalWeight(b.Data), o.l2(b.Data)
 		edges, lambda, err := b.Choose(ctx)
 		if err != nil {
 			return nil, err

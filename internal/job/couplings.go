@@ -17,6 +17,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/fileio"
+	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/local"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
@@ -153,7 +154,7 @@ func (p *Prepared) narrowPrior(ctx context.Context, known float64) (*standardise
 	if all, _ := difference(usual, make([]float64, len(usual))); gain > leastNarrowed*known*all {
 		o.Prior = chosen
 	}
-	if p.Problem.L2 = o.l2(sampleCount(p.Problem.Data)); o.Prior < 1 {
+	if o.Prior < 1 {
 		p.Notes = append(p.Notes, fmt.Sprintf("most values are missing: {prior=%g} is that of couplings alone, as folds of "+
 			"samples choose it unless it is given; that of fields is 1. So missing values are predicted better, and couplings "+
 			"are smaller than those of the system; to read these, {prior=1}", o.Prior))
@@ -189,7 +190,7 @@ func (p *Prepared) heldLosses(ctx context.Context, prior float64, weights *[most
 			if l.Data, err = instancesOf(parts[side]); err != nil {
 				break
 			}
-			l.Total = sampleCount(l.Data)
+			l.Total = instances.TotalWeight(l.Data)
 			if l.Allocate(p.Options.Threads); side == 1 {
 				l.L2 = 1 / (l.Total * prior * prior)
 				_, err = l.Minimise(ctx, w)

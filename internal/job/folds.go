@@ -101,7 +101,7 @@ func (c *selection) learn(ctx context.Context, k int, of Candidate, threads int)
 	f, o, s := c.folds[k], c.p.Options, c.p.Settings
 	o.Prior, o.Epsilon = cmp.Or(of.Prior, o.Prior), 0 // nodes by themselves are learned by likelihood
 	problem := c.p.Problem
-	problem.L2 = o.l2(sampleCount(f.data))
+	problem.L2 = o.l2(f.data)
 	if m = f.nodes[o.Prior]; m == nil {
 		alone := problem
 		alone.Counting, alone.Loss = nil, 0

@@ -17,9 +17,11 @@ import (
 	"time"
 
 	"github.com/blockbp/blockbp/counting"
+	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/infer"
+	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
@@ -148,12 +150,12 @@ func (o *Options) givesL2() bool { return o.L2 != 0 || o.NoL2 }
 // leavesPrior reports whether neither is given.
 func (o *Options) leavesPrior() bool { return o.Prior == 0 && !o.givesL2() }
 
-// l2 is that of the objective, for N samples.
-func (o *Options) l2(samples float64) float64 {
+// l2 is that of the objective of data.
+func (o *Options) l2(data []*crf.Instance) float64 {
 	if o.Prior == 0 {
 		return o.epsilon() * o.L2
 	}
-	return o.epsilon() / (samples * o.Prior * o.Prior)
+	return o.epsilon() / (instances.TotalWeight(data) * o.Prior * o.Prior)
 }
 
 // lossHamming costs 1 for each wrong label.

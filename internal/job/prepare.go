@@ -127,7 +127,6 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 		},
 		func() error {
 			p.said = append(p.said, p.openEdges())
-			p.Problem.L2 = p.Options.l2(sampleCount(p.Problem.Data))
 			return p.makeEdges()
 		},
 		p.suits, p.deal,
@@ -139,7 +138,11 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 			return nil
 		},
 		func() error { return p.physics(ctx) },
-		func() error { return p.standardise(ctx) },
+		func() error {
+			err := p.standardise(ctx) // which may narrow the prior
+			p.Problem.L2 = p.Options.l2(p.Problem.Data)
+			return err
+		},
 		func() error { // pseudo-likelihood has no use for numbers, which all pairs of many sites take long to make
 			if p.Options.Method == learn.Pseudo {
 				return nil
@@ -256,14 +259,6 @@ func (p *Prepared) original(m *crf.Model) *crf.Model {
 	c := original(m, p.scale)
 	p.rule.put(c, p.carriers, m, p.networks)
 	return c
-}
-
-// sampleCount is N of the objective: data without labels are refused later.
-func sampleCount(data []*crf.Instance) (n float64) {
-	for _, in := range data {
-		n += in.TotalWeight()
-	}
-	return cmp.Or(n, 1)
 }
 
 // problem is what the learner is to minimise, with counting numbers in a space, if there is one.

@@ -31,8 +31,7 @@ func (r *run) writeReport(result *Result) error {
 	page.Callout(cmp.Or(verdicts[fitted.Status], report.CalloutWarn), s.verdict())
 	if result.Couplings != nil {
 		page.Section("Largest couplings")
-		table := WeightTable("coupling", result.Couplings.largest(couplingsShown))
-		page.Table(table.Headers, table.Rows)
+		page.Table(WeightTable("coupling", result.Couplings.largest(couplingsShown)))
 	}
 	for _, scored := range result.Scores {
 		if err := scored.report(r.files, page, "on", false); err != nil {
@@ -47,8 +46,7 @@ func (r *run) writeReport(result *Result) error {
 		page.Section("What was compared")
 		page.Paragraph("Each candidate learned from a part of the data and predicted what was held out; the run itself " +
 			"began anew with the one that was chosen.")
-		table := s.Choice.Table()
-		page.Table(table.Headers, table.Rows)
+		page.Table(s.Choice.Table())
 	}
 	if err := r.reportCourse(page, metrics); err != nil {
 		return err
@@ -66,7 +64,8 @@ func (r *run) writeReport(result *Result) error {
 	page.Paragraph("All options, as the run resolved what was left open, and where each came from, are in " +
 		configFile + "; the hashes of the data are in " + dataFile + ", and more numbers in " + ResultFile + ".")
 	page.Fold("Figures of the run")
-	page.Table([]string{"result", "value"}, append(s.Rows(), []string{"sha256 of the weights", s.ThetaSHA256}))
+	page.Table(report.Table{Headers: []string{"result", "value"},
+		Rows: append(s.Rows(), []string{"sha256 of the weights", s.ThetaSHA256})})
 	page.Unfold()
 	return r.files.WriteFile(report.ReportFile, page.Write)
 }

@@ -174,8 +174,8 @@ func (s *Scored) report(run *runfolder.Run, page *report.Report, on string, seve
 	if s.Note != "" {
 		page.Callout(report.CalloutWarn, s.Note+".")
 	}
-	if table := s.quality(); !several {
-		page.Table(table.Headers, table.Rows)
+	if !several {
+		page.Table(s.quality())
 	}
 	if len(s.Pictures) > 0 && !several {
 		if err := addFigures(run, page, []namedFigure{{s.picturesName(),
@@ -184,7 +184,7 @@ func (s *Scored) report(run *runfolder.Run, page *report.Report, on string, seve
 		}
 	}
 	for _, t := range s.Tables() {
-		page.Table(t.Headers, t.Rows)
+		page.Table(t)
 	}
 	if n := len(s.Classes); n > 1 && n <= mostConfused {
 		page.Paragraph("Of the nodes of each true class, a row, the share in percent that was predicted as each:")
@@ -371,8 +371,7 @@ func ReportScores(run *runfolder.Run, data []string, scored []*Scored, results [
 // reportSideBySide sets several models beside each other.
 func reportSideBySide(run *runfolder.Run, page *report.Report, scored []*Scored) error {
 	page.Section("Side by side")
-	table := MeasuresTable(append(slices.Clone(scored), scored[0].constant()))
-	page.Table(table.Headers, table.Rows)
+	page.Table(MeasuresTable(append(slices.Clone(scored), scored[0].constant())))
 	figures := []namedFigure{{"reliability", reliabilityText, reliability("Reliability", scored...)}}
 	if len(scored[0].Pictures) > 0 {
 		figures = append([]namedFigure{{"pictures", "Photograph, truth, and the prediction of every model.",

@@ -76,12 +76,9 @@ func stateNumbers(field, spec string, types []crf.NodeType, want string, valid f
 // balancedWeights returns n/(K n_c): every state that occurs has the same weight in
 // all, and the mean over the labels is one. States without labels get 1.
 func balancedWeights(types []crf.NodeType, data []*crf.Instance) [][]float64 {
-	weights := make([][]float64, len(types))
-	for a, counts := range labelsOf(types, data).of {
-		weights[a] = make([]float64, len(types[a].States))
-		for at, n := range counts {
-			weights[a][at%len(weights[a])] += float64(n)
-		}
+	known, weights := labelsOf(types, data), make([][]float64, len(types))
+	for a, t := range types {
+		weights[a] = numeric.Map(known.ofStates(a, t), func(n int) float64 { return float64(n) })
 	}
 	for _, counts := range weights {
 		total, occurring := 0.0, 0.0

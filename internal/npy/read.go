@@ -210,10 +210,6 @@ func (a *Values) At(i int) float64 {
 	return a.Double[i]
 }
 
-// Rows returns the first length of the shape, and Columns the second.
-func (a *Values) Rows() int    { return a.Shape[0] }
-func (a *Values) Columns() int { return a.Shape[1] }
-
 // Width is the number of elements of a row, which is all but the first index.
 func (a *Values) Width() int {
 	width := 1

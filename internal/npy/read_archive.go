@@ -13,7 +13,6 @@ import (
 
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/memory"
-	"github.com/blockbp/blockbp/internal/option"
 )
 
 const (
@@ -33,14 +32,18 @@ type limits struct {
 
 // ReadArchive adds all arrays of an npz file. Memory is bounded by what the size of the file allows for, and by the
 // budget.
-func (s *Set) ReadArchive(r io.ReaderAt, size int64, budget *memory.Budget) error {
+func (s *Set) ReadArchive(r io.ReaderAt, size int64, budget *memory.Budget) {
 	archive, err := zip.NewReader(r, size)
 	if err != nil {
-		return fmt.Errorf("it is no npz file, or was cut short or damaged: %w", err)
+		s.Partial = true
+		s.Add(0, "", "write it with numpy.savez or numpy.savez_compressed",
+			"it is no npz file, or was cut short or damaged: %v", err)
+		return
 	}
+	s.Arrays = map[string]Values{}
 	l := &limits{budget: budget, most: max(freeExpansion, mostExpansionRate*float64(size))}
 	for _, entry := range archive.File {
-		s.Add(strings.TrimSuffix(entry.Name, ".npy"), func(floats bool) (a Values, err error) {
+		s.take(strings.TrimSuffix(entry.Name, ".npy"), func(floats bool) (a Values, err error) {
 			r, err := entry.Open()
 			if err != nil {
 				return a, fmt.Errorf("%w; write the file with numpy.savez_compressed", err)
@@ -49,7 +52,6 @@ func (s *Set) ReadArchive(r io.ReaderAt, size int64, budget *memory.Budget) erro
 			return l.read(r, int64(entry.UncompressedSize64), nil, floats)
 		})
 	}
-	return nil
 }
 
 // read reads an array of so many bytes, with its header. Elements lie in the file that is mapped, or else come behind
@@ -111,19 +113,20 @@ type File struct {
 
 // ReadFolder adds the arrays of a folder, a file NAME.npy each, and returns the files. Numbers that lie there as they
 // are used stay in the file, and keep it. Those who own them may change them, and not the file.
-func (s *Set) ReadFolder(folder string, budget *memory.Budget) (files []File, err error) {
+func (s *Set) ReadFolder(budget *memory.Budget) (files []File) {
 	l := &limits{budget: budget}
-	entries, err := os.ReadDir(folder)
+	s.Arrays = map[string]Values{}
+	entries, err := os.ReadDir(s.File)
+	s.Keep(err)
 	for _, e := range entries {
-		path := filepath.Join(folder, e.Name())
+		path := filepath.Join(s.File, e.Name())
 		name, isArray := strings.CutSuffix(e.Name(), ".npy")
 		switch {
 		case strings.HasPrefix(e.Name(), "."): // what systems keep beside files
 		case strings.HasSuffix(e.Name(), ".npz"):
-			s.Fail(&option.Error{Place: e.Name(), Problem: "instance files lie beside arrays of " + Edges + ".npy",
-				Remedy: "keep them in folders of their own"})
+			s.Add(0, e.Name(), "keep them in folders of their own", "instance files lie beside arrays of "+Edges+".npy")
 		case isArray:
-			s.Add(name, func(floats bool) (a Values, err error) {
+			s.take(name, func(floats bool) (a Values, err error) {
 				file, err := fileio.Map(path, "an array of "+name, func(size int64) error {
 					return budget.Take("reading "+path, float64(size))
 				})
@@ -136,5 +139,5 @@ func (s *Set) ReadFolder(folder string, budget *memory.Budget) (files []File, er
 			})
 		}
 	}
-	return files, err
+	return files
 }

@@ -161,15 +161,15 @@ func FuzzNPY(f *testing.F) {
 func TestCut(t *testing.T) {
 	rules := Rules{{Name: Edges, Shape: "[m, 2]"}, {Name: "labels", Shape: "[n]"}, {Name: "directed", Shape: "[]"},
 		{Name: "weight", Shape: "[instances]", Float: true}}
-	arrays := map[string]Values{Edges: {Shape: []int{1, 2}, Ints: []int32{0, 1}},
+	all := Set{Rules: rules, Arrays: map[string]Values{Edges: {Shape: []int{1, 2}, Ints: []int32{0, 1}},
 		"labels": {Shape: []int{3}, Ints: []int32{7, 8, 9}}, "directed": {Ints: []int32{1}},
-		"weight": {Shape: []int{2}, Double: []float64{4, 5}}}
+		"weight": {Shape: []int{2}, Double: []float64{4, 5}}}}
 	first, both := map[string]int{"n": 1, "m": 0, "instances": 1}, map[string]int{"n": 3, "m": 1, "instances": 2}
 	for want, at := range map[string][2]map[string]int{
 		"[] [7] [1] [4]":      {nil, first},
 		"[0 1] [8 9] [1] [5]": {first, both},
 	} {
-		part := rules.Cut(arrays, at[0], at[1])
+		part := all.Cut(at[0], at[1])
 		got := fmt.Sprint(part[Edges].Ints, part["labels"].Ints, part["directed"].Ints, part["weight"].Double)
 		if got != want || len(part["weight"].Shape) > 0 {
 			t.Errorf("%s, want %s", got, want)

@@ -19,6 +19,7 @@ type Rule struct {
 	// Shape is as people read it, or several of them with "or" between. Numbers are lengths, and words any length, of
 	// which those in counted are the same in all arrays.
 	Shape   string
+	Several string // shape in a folder of several instances; "": the same
 	Missing string // what to do where there is none; "": it may be left out
 	Remedy  string // of another shape
 	Turned  string // of a shape whose indices are the other way round
@@ -64,10 +65,10 @@ type Count struct {
 }
 
 // Count is the length that a word stands for in the first of some arrays that has it, and any elements.
-func (rules Rules) Count(arrays map[string]Values, word string, among ...string) Count {
+func (s *Set) Count(word string, among ...string) Count {
 	for _, name := range among {
-		if a := arrays[name]; a.Len() > 0 {
-			words, _ := rules.Rule(name).words(a.Shape)
+		if a := s.Arrays[name]; a.Len() > 0 {
+			words, _ := s.Rules.Rule(name).words(a.Shape)
 			if axis := slices.Index(words, word); axis >= 0 {
 				return Count{a.Shape[axis], name}
 			}
@@ -78,17 +79,17 @@ func (rules Rules) Count(arrays map[string]Values, word string, among ...string)
 
 // Check reports every array whose shape or numbers are not as its rule has them, or else not as many as counts that are
 // known: a shape that is wrong tells none.
-func (rules Rules) Check(arrays map[string]Values, known map[string]Count, fail func(*option.Error)) {
+func (s *Set) Check(known map[string]Count) {
 	var wrong, others []*option.Error
-	for _, r := range rules {
-		if _, given := arrays[r.Name]; !given && r.Missing != "" {
+	for _, r := range s.Rules {
+		if !s.Has(r.Name) && r.Missing != "" {
 			wrong = append(wrong, &option.Error{Place: r.Name, Problem: "the array is missing, want shape " + r.Shape +
 				map[bool]string{true: " of numbers", false: " of integers"}[r.Float], Remedy: r.Missing})
 		}
 	}
-	for _, rule := range rules {
+	for _, rule := range s.Rules {
 		name := rule.Name
-		a, given := arrays[name]
+		a, given := s.Arrays[name]
 		if !given {
 			continue
 		}
@@ -126,16 +127,16 @@ func (rules Rules) Check(arrays map[string]Values, known map[string]Count, fail 
 		wrong = others
 	}
 	for _, e := range wrong {
-		fail(e)
+		s.Located(e)
 	}
 }
 
 // Cut are some rows of arrays, in the same memory: of those whose first length such a word stands for, from and to. One
 // of several instances has no index any more.
-func (rules Rules) Cut(arrays map[string]Values, from, to map[string]int) map[string]Values {
+func (s *Set) Cut(from, to map[string]int) map[string]Values {
 	part := map[string]Values{}
-	for name, a := range arrays {
-		words, _ := rules.Rule(name).words(a.Shape)
+	for name, a := range s.Arrays {
+		words, _ := s.Rules.Rule(name).words(a.Shape)
 		for _, word := range words[:min(1, len(words))] {
 			if end, cut := to[word]; cut {
 				a = a.Cut(from[word], end)
@@ -162,33 +163,39 @@ func (r *Rule) beyond(a *Values) int {
 	return -1
 }
 
-// Set is the arrays of a file or a folder in the making.
+// Set is the arrays of a file or a folder, by their names, and what is wrong with them.
 type Set struct {
+	option.Problems
 	Rules  Rules
-	Fail   func(*option.Error) // is told all that keeps an array from being read; the file is not in it
-	Arrays map[string]Values
+	Arrays map[string]Values // nil: there is no such file
 	// Partial says that an array which belongs into the file could not be read: what the others look like without it is
 	// no problem of theirs.
 	Partial bool
 }
 
+// Has reports whether there is an array.
+func (s *Set) Has(name string) bool {
+	_, ok := s.Arrays[name]
+	return ok
+}
+
 // Edges is the array of the ends of edges. An empty one may have the shape of numpy.array([]).
 const Edges = "edges"
 
-// Add takes an array that belongs into the file, as read returns it.
-func (s *Set) Add(name string, read func(floats bool) (Values, error)) {
+// take takes an array that belongs into the file, as read returns it.
+func (s *Set) take(name string, read func(floats bool) (Values, error)) {
 	rule := s.Rules.Rule(name)
 	if rule == nil {
-		s.Fail(&option.Error{Place: name, Problem: "unknown array", Remedy: s.Rules.suggestion(name)})
+		s.Add(0, name, s.Rules.suggestion(name), "unknown array")
 		return
 	}
 	a, err := read(rule.Float)
-	if _, twice := s.Arrays[name]; twice {
+	if s.Has(name) {
 		err = errors.New("the array is there twice")
 	}
 	if err != nil {
 		s.Partial = true
-		s.Fail(Located(name, err))
+		s.Located(Located(name, err))
 	} else if s.Arrays[name] = a; name == Edges && a.Len() == 0 {
 		s.Arrays[name] = Values{Shape: []int{0, 2}, Ints: a.Ints}
 	}

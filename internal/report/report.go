@@ -99,16 +99,16 @@ func (r *Report) Fold(summary string) { r.add("<details><summary>%s</summary>", 
 func (r *Report) Unfold() { r.add("</details>") }
 
 // Table adds a table; columns of numbers are aligned on the right, as in Table, and so are those with percentages.
-func (r *Report) Table(headers []string, rows [][]string) {
-	numeric := Table{Headers: headers, Rows: rows}.numeric()
-	for _, row := range rows {
+func (r *Report) Table(t Table) {
+	numeric := t.numeric()
+	for _, row := range t.Rows {
 		for j, text := range row {
 			numeric[j] = numeric[j] || strings.HasSuffix(text, " %")
 		}
 	}
 	r.add(`<div class="scroll"><table>`)
 	r.add("<thead><tr>")
-	for j, text := range headers {
+	for j, text := range t.Headers {
 		class := ""
 		if numeric[j] {
 			class = ` class="number"`
@@ -116,7 +116,7 @@ func (r *Report) Table(headers []string, rows [][]string) {
 		r.put(`<th scope="col"`+class+`>%s</th>`, text)
 	}
 	r.put("</tr></thead>\n<tbody>")
-	for _, row := range rows {
+	for _, row := range t.Rows {
 		r.add("<tr>")
 		for j, text := range row {
 			number, percent := strings.CutSuffix(text, " %")

@@ -159,8 +159,7 @@ func (d *DemoResult) Page(program string) *report.Report {
 			page.Callout(report.CalloutWarn, fmt.Sprintf("%s did not converge: %s", r.Method, r.reason))
 		}
 	}
-	table := d.Table()
-	page.Table(table.Headers, table.Rows)
+	page.Table(d.Table())
 	page.Paragraph("Seconds and passes include the checks of the whole network that end each run. A pass is the message " +
 		"work of one sweep over the network and depends on no machine; gradients are counted apart, in whole-network " +
 		"computations. θ* was solved to a relative gradient of 1e-10.")

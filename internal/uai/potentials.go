@@ -44,30 +44,25 @@ func ReadPotentials(path string, allowed int64) (*mrf.Pairwise, error) {
 
 // potentialsFile is a file of potentials on its way to a network.
 type potentialsFile struct {
-	option.Problems
-	arrays map[string]npy.Values
+	npy.Set
 	budget *memory.Budget
 	p      *mrf.Pairwise
 	k      int // largest number of states
 }
 
 func readPotentials(path string, r io.ReaderAt, size int64, budget *memory.Budget) (*mrf.Pairwise, error) {
-	f := &potentialsFile{Problems: option.Problems{File: path}, arrays: map[string]npy.Values{}, budget: budget,
+	f := &potentialsFile{Set: npy.Set{Problems: option.Problems{File: path}, Rules: potentialArrays}, budget: budget,
 		p: &mrf.Pairwise{NodeAt: []int{0}, EdgeAt: []int{0}}}
-	set := &npy.Set{Rules: potentialArrays, Arrays: f.arrays, Fail: f.Located}
-	if err := set.ReadArchive(r, size, budget); err != nil {
-		return nil, option.OfFile(path, err)
-	}
-	if len(f.List) > 0 && f.arrays[thetaArray].Shape == nil && f.arrays[edgeThetaArray].Shape == nil {
+	f.ReadArchive(r, size, budget)
+	if len(f.List) > 0 && f.Arrays != nil && f.Arrays[thetaArray].Shape == nil && f.Arrays[edgeThetaArray].Shape == nil {
 		return nil, &Error{File: path, Problem: fmt.Sprintf("it holds no potentials (%s, %s); an instance is a network only "+
 			"together with a model, as in blockbp sample DATA -m RUN", thetaArray, edgeThetaArray)}
 	}
-	count := func(word, array string) npy.Count { return potentialArrays.Count(f.arrays, word, array) }
-	known := map[string]npy.Count{"m": count("m", edgesArray)}
-	if n := count("n", thetaArray); n.Of > 0 {
-		known["n"], known["states"] = n, count("states", thetaArray)
+	known := map[string]npy.Count{"m": f.Count("m", edgesArray)}
+	if n := f.Count("n", thetaArray); n.Of > 0 {
+		known["n"], known["states"] = n, f.Count("states", thetaArray)
 	}
-	check := func() { potentialArrays.Check(f.arrays, known, f.Located) }
+	check := func() { f.Check(known) }
 	for _, step := range []func(){check, f.readNodes, f.readEdges} {
 		if step(); len(f.List) > 0 {
 			return nil, f.List[0]
@@ -87,16 +82,16 @@ func (f *potentialsFile) potential(name string, m *npy.Values, at int) float64 {
 
 // readNodes finds out the number of nodes and of the states of each, and takes their potentials, and the constant.
 func (f *potentialsFile) readNodes() {
-	if constant, given := f.arrays[constantArray]; given {
+	if constant, given := f.Arrays[constantArray]; given {
 		f.p.Constant = f.potential(constantArray, &constant, 0)
 	}
-	theta, states := f.arrays[thetaArray], f.arrays[statesArray]
+	theta, states := f.Arrays[thetaArray], f.Arrays[statesArray]
 	if theta.Len() == 0 {
 		f.Add(0, thetaArray, "", "shape is %s, want nodes and states", npy.ShapeText(theta.Shape))
 		return
 	}
-	n := theta.Rows()
-	f.k = theta.Columns()
+	n := theta.Shape[0]
+	f.k = theta.Width()
 	if states.Ints == nil {
 		states.Ints = []int32{int32(f.k)}
 	}
@@ -114,7 +109,7 @@ func (f *potentialsFile) readNodes() {
 }
 
 func (f *potentialsFile) readEdges() {
-	edges, k := f.arrays[edgesArray], f.k
+	edges, k := f.Arrays[edgesArray], f.k
 	m := len(edges.Ints) / 2 // none: no edges
 	u, v, size, err := make([]int32, m), make([]int32, m), 0.0, error(nil)
 	for e := range u {
@@ -124,7 +119,7 @@ func (f *potentialsFile) readEdges() {
 		f.Add(0, "", "", "%v", err)
 		return
 	}
-	theta, given := f.arrays[edgeThetaArray]
+	theta, given := f.Arrays[edgeThetaArray]
 	shared := len(theta.Shape) == 2
 	switch {
 	case !given && m == 0:

@@ -88,8 +88,7 @@ func (o *Outcome) page() (*report.Report, error) {
 	}
 	r.Paragraph(o.howMeasured())
 	r.Section("Claims")
-	table := ClaimsTable(o.Claims)
-	r.Table(table.Headers, table.Rows)
+	r.Table(ClaimsTable(o.Claims))
 	for _, reason := range o.NotRun {
 		r.Callout(report.CalloutWarn, "Not run: "+reason)
 	}
@@ -120,7 +119,7 @@ func (f *Findings) show(r *report.Report, study *Study) error {
 	}
 	for _, t := range f.Tables {
 		r.Paragraph(t.Caption)
-		r.Table(t.Table.Headers, t.Table.Rows)
+		r.Table(t.Table)
 	}
 	for _, figure := range f.Figures {
 		r.Figure(figure.Drawing, figure.Caption)
