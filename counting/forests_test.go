@@ -109,8 +109,7 @@ func TestCoverIsQuick(t *testing.T) {
 		g    *graph.Graph
 		most int
 	}{
-		{"grid", legal(graph.Grid(60, 60, graph.GridOptions{})), 4},
-		{"complete", legal(gen.Complete(60)), 34},
+		{"grid", legal(graph.Grid(60, 60, graph.GridOptions{})), 4}, {"complete", legal(gen.Complete(60)), 34},
 		{"tree", legal(gen.Tree(60, source(1))), 1},
 		{"no edges", legal(graph.FromEdges(5, nil, nil)), 1},
 		{"nothing", &graph.Graph{}, 1},

@@ -26,9 +26,7 @@ func TestParse(t *testing.T) {
 		g    *graph.Graph
 		want *Numbers
 	}{
-		{"convex", g, Convex(g)},
-		{"bethe", g, Bethe(g)},
-		{"trw", g, legal(SampledTreeReweighted(g, 7))},
+		{"convex", g, Convex(g)}, {"bethe", g, Bethe(g)}, {"trw", g, legal(SampledTreeReweighted(g, 7))},
 	} {
 		f := oracle.Must(Parse(t.Context(), test.name, 7))(t)
 		got := legal(f(test.g))

@@ -37,8 +37,7 @@ func (l *loader) direct(s *crf.Schema) {
 		return // its edge types are made as they are
 	}
 	for b := range s.EdgeTypes {
-		t := &s.EdgeTypes[b]
-		said := m.directed() || l.directed || l.o.Directed
+		t, said := &s.EdgeTypes[b], m.directed() || l.directed || l.o.Directed
 		directed := said || t.U == t.V && m.Directed == nil && l.leadsOn(s.NodeStates(t.U))
 		if b < len(m.EdgeTypes) && m.EdgeTypes[b].Directed != nil {
 			if l.set.Recipe.Untied {

@@ -99,8 +99,7 @@ func TestContrastEdges(t *testing.T) {
 				u, v := in.Graph.U(e), in.Graph.V(e)
 				down, over := stepOf(u, v, in.Cols)
 				x := known[[3]int{i, int(u), int(v)}]
-				want := make([]float64, len(ways)*width)
-				way := 0
+				want, way := make([]float64, len(ways)*width), 0
 				for ways[way] != [2]int{down, over} {
 					way++
 				}

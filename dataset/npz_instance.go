@@ -177,8 +177,7 @@ func (in *npzInstance) fill() {
 	if a := in.Arrays[gridShapeArray].Ints; a != nil {
 		spec.Rows, spec.Cols = int(a[0]), int(a[1])
 		if spec.Rows < 1 || spec.Cols < 1 || spec.Rows*spec.Cols != n.Of {
-			in.Add(0, gridShapeArray, "", "it is %d × %d, want a product of %d: %s has %d nodes", a[0], a[1], n.Of, n.Told,
-				n.Of)
+			in.Add(0, gridShapeArray, "", "it is %d × %d, want a product of %d: %s has %d nodes", a[0], a[1], n.Of, n.Told, n.Of)
 		}
 	}
 	a := in.Arrays[weightArray]

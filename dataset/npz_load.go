@@ -193,8 +193,7 @@ func (l *npzLoader) build() {
 			l.fail(err)
 			return
 		}
-		before := len(l.problems)
-		spec := &in.spec
+		before, spec := len(l.problems), &in.spec
 		if len(r.Columns) > 0 && r.Columns[0].Name != "" {
 			l.set.Names = append(l.set.Names, numeric.Map(r.Columns, func(c sampleColumn) string { return c.Name }))
 		}

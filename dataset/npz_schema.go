@@ -192,8 +192,7 @@ func comparePairs[T cmp.Ordered](a, b [2]T) int { return slices.Compare(a[:], b[
 
 // typeEdges gives edges the types that their ends decide, where the file does not say any; nil is 0 for all.
 func (l *npzLoader) typeEdges() {
-	nodes, edges := l.set.Schema.NodeTypes, l.set.Schema.EdgeTypes
-	byEnds := map[[2]int]int32{}
+	nodes, edges, byEnds := l.set.Schema.NodeTypes, l.set.Schema.EdgeTypes, map[[2]int]int32{}
 	for b, t := range edges {
 		byEnds[[2]int{t.U, t.V}] = int32(b)
 	}

@@ -479,8 +479,7 @@ func TestWriteFileRefuses(t *testing.T) {
 		"x.npz:labels[1]: it has 1 entries, the first":     change(func(a *Arrays) { a.Labels[1] = []int32{0} }),
 		"x.npz:node_features: 6 values do not divide into": change(func(a *Arrays) { a.NodeFeatures.Columns = 4 }),
 		"x.npz:edge_bins: shape is [1], want 3 rows": change(func(a *Arrays) {
-			a.EdgeFeatures, a.EdgeBins = nil,
-				[]int32{1}
+			a.EdgeFeatures, a.EdgeBins = nil, []int32{1}
 		}),
 		"x.npz:edge_bins[1]: is -1, want 0 to": change(func(a *Arrays) {
 			a.EdgeFeatures, a.EdgeBins = nil, []int32{0, -1, 1}

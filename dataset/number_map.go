@@ -67,8 +67,7 @@ func parseNumbers(path string, data []byte, allowed int64) (m *numberMap, list [
 
 // parseRegions reads a matrix of integers, one line per row, separated by blanks.
 func parseRegions(path string, data []byte) (*numberMap, []error) {
-	m := &numberMap{path: path, numbers: make([]int32, 0, len(data)/2+1)}
-	p := &option.Problems{File: path}
+	m, p := &numberMap{path: path, numbers: make([]int32, 0, len(data)/2+1)}, &option.Problems{File: path}
 	data = bytes.TrimRight(fileio.Lines(data), " \t\r\n")
 	for row := range bytes.Lines(data) {
 		m.rows++

@@ -309,8 +309,7 @@ func (p *sampleReader) leave(c int) string {
 // number gives cells the states of their columns. A 0 or -1 that is none of them is a missing value.
 func (p *sampleReader) number(texts []labelTexts) {
 	for c := range texts {
-		states := p.states[p.columns[c].Type]
-		of := make([]int32, len(texts[c].texts))
+		states, of := p.states[p.columns[c].Type], make([]int32, len(texts[c].texts))
 		for x, text := range texts[c].texts {
 			of[x] = int32(slices.Index(states, text))
 			if of[x] < 0 && p.o.Recipe != nil && text != "0" && text != hiddenNumber {

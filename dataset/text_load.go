@@ -258,8 +258,7 @@ func (l *textLoader) chooseAttributes() {
 
 // read reads the sentences of a file.
 func (l *textLoader) read(f *formats.Text) {
-	p := &option.Problems{File: f.Path}
-	base := strings.TrimSuffix(filepath.Base(f.Path), filepath.Ext(f.Path))
+	p, base := &option.Problems{File: f.Path}, strings.TrimSuffix(filepath.Base(f.Path), filepath.Ext(f.Path))
 	bare, columns := l.unlabelled(f), l.rules.Columns-l.rules.Skip+f.Skip
 	if bare && !l.o.NoLabels {
 		l.warn("%s: the number of columns is %d, not %d: there are no labels", f.Path, f.Most, columns)

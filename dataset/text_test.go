@@ -111,11 +111,8 @@ func FuzzManifest(f *testing.F) {
 func TestDetect(t *testing.T) {
 	both := writeFiles(t, map[string]string{"a.npz": "", "x.nodes.tsv": "", "images/1.jpg": "", "empty/x.csv": ""})
 	for _, c := range []struct{ path, kind, want, err string }{
-		{"a.npz", "", kindNPZ, ""},
-		{"x.nodes.tsv", "", kindGraph, ""},
-		{"x", "", kindGraph, ""},
-		{"", kindImages, kindImages, ""},
-		{"", kindGraph, kindGraph, ""},
+		{"a.npz", "", kindNPZ, ""}, {"x.nodes.tsv", "", kindGraph, ""}, {"x", "", kindGraph, ""},
+		{"", kindImages, kindImages, ""}, {"", kindGraph, kindGraph, ""},
 		{"", "", "", "kinds npz and images and graph, such as "},
 		{"a.npz", kindGraph, "", "a.npz is npz data, not graph"},
 		{"empty", "", "", "x.csv looks like a table, and has no name by which a folder is read"},

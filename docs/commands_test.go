@@ -438,14 +438,11 @@ func TestSameWords(t *testing.T) {
 		want           bool
 	}{
 		{"accuracy 93.0 %", "accuracy   93.04 %", true},
-		{"accuracy 93.0 %", "accuracy   93.14 %", false},
-		{"nodes 400", "nodes 401", false},
+		{"accuracy 93.0 %", "accuracy   93.14 %", false}, {"nodes 400", "nodes 401", false},
 		{"nodes 400", "nodes 400 more", false},
 		{"converged … after 12 passes", "converged at last after 12 passes", true},
-		{"converged …", "diverged", false},
-		{"gap 1.5e-4,", "gap 1.52e-4,", true},
-		{"gap 1.5e-4,", "gap 1.5e-3,", false},
-		{"…", "", true},
+		{"converged …", "diverged", false}, {"gap 1.5e-4,", "gap 1.52e-4,", true},
+		{"gap 1.5e-4,", "gap 1.5e-3,", false}, {"…", "", true},
 	} {
 		oracle.Equal(t, sameWords(strings.Fields(c.shown), strings.Fields(c.printed)), c.want,
 			"%q shown for %q printed", c.shown, c.printed)

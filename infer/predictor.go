@@ -149,8 +149,7 @@ func (p *Predictor) infer(ctx context.Context, in *crf.Instance, clamp []int32) 
 		return nil, err
 	}
 	p.state.Fit(net)
-	r := &inferred{net: net, state: &p.state, block: block}
-	limits := p.Limits.accelerated()
+	r, limits := &inferred{net: net, state: &p.state, block: block}, p.Limits.accelerated()
 	if p.Truncated > 0 {
 		r.outcome.Sweeps = p.Truncated
 		r.outcome.Residual, err = p.workspace.Trace(ctx, net, r.state, block, p.Truncated, nil)

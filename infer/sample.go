@@ -126,8 +126,7 @@ func (s *Samples) Draw(x []int32, i int) {
 // named. If ctx ends, its error is returned.
 func Sample(ctx context.Context, n *mrf.Network, options SampleOptions) (*Samples, error) {
 	options = options.withDefaults()
-	s, notExact, err := follow(options.Method, Gibbs,
-		func() (*Samples, error) { return sampleExactly(ctx, n, &options) },
+	s, notExact, err := follow(options.Method, Gibbs, func() (*Samples, error) { return sampleExactly(ctx, n, &options) },
 		func() (*Samples, error) { return sampleChains(ctx, n, &options) })
 	if err != nil {
 		return nil, err
@@ -180,8 +179,7 @@ func sampleExactly(ctx context.Context, n *mrf.Network, options *SampleOptions) 
 		Method: Exact, Chain: make([]int32, count), Sweep: make([]int32, count), Converged: true, LogZ: f.LogZ,
 		drawn: make([][]int32, count), given: given,
 	}
-	seed := options.mixedSeed()
-	done := options.progress(count)
+	seed, done := options.mixedSeed(), options.progress(count)
 	err = parallel.Each(ctx, count, options.Threads, func(i int) {
 		s.drawn[i] = make([]int32, len(given.Variable))
 		f.Draw(s.drawn[i], stream(seed, uint64(i), 0))

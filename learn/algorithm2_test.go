@@ -287,8 +287,7 @@ var printedGraphs = []printedGraph{
 		make: func(rng *rand.Rand) (*graph.Graph, error) { return gen.Tree(12, rng) }},
 	{name: "complete", cards: []int{8}, instances: 1, oneHot: true,
 		make: func(*rand.Rand) (*graph.Graph, error) { return gen.Complete(6) }},
-	{name: "chain", cards: []int{17}, instances: 1,
-		make: func(*rand.Rand) (*graph.Graph, error) { return gen.Chain(6) }},
+	{name: "chain", cards: []int{17}, instances: 1, make: func(*rand.Rand) (*graph.Graph, error) { return gen.Chain(6) }},
 }
 
 // printedData is one instance: a network, with what ties its potentials to the weights. The

@@ -47,8 +47,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	result, err := learn.Fit(context.Background(),
-		learn.Problem{Model: model, Data: []*crf.Instance{in}, L2: 0.5},
+	result, err := learn.Fit(context.Background(), learn.Problem{Model: model, Data: []*crf.Instance{in}, L2: 0.5},
 		learn.Settings{Method: learn.BBPL, RelativeTolerance: 1e-8})
 	if err != nil {
 		log.Fatal(err)

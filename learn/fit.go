@@ -95,8 +95,7 @@ func (l *learner) replicated() bool { return l.ranks.size < l.settings.team.Size
 // check comes first.
 func (l *learner) iterate() error {
 	p, pass := &l.progress, &l.progress.Pass
-	blocks := l.schedule.pick(p.Iterations)
-	limits := l.messages.innerLimits()
+	blocks, limits := l.schedule.pick(p.Iterations), l.messages.innerLimits()
 	until, stop := l.endOfVisit(limits.MaxSweeps)
 	defer stop()
 	report, err := l.visitBlocks(visit{blocks: blocks, limits: limits, until: until})

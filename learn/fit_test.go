@@ -242,10 +242,7 @@ func TestLatest(t *testing.T) {
 		limit     time.Duration
 		end, want float64 // seconds
 	}{
-		{time.Second, 0, 1},
-		{time.Second, 1, 1},
-		{time.Second, 1.5, 0.5},
-		{100 * time.Hour, 5 * hour, 100 * hour},
+		{time.Second, 0, 1}, {time.Second, 1, 1}, {time.Second, 1.5, 0.5}, {100 * time.Hour, 5 * hour, 100 * hour},
 		{100 * time.Hour, 15 * hour, 92 * hour},
 		{2500000 * time.Hour, 0, 2500000 * hour}, // with its share more it is no duration
 		{2500000 * time.Hour, 500000 * hour, 2175000 * hour},
@@ -254,6 +251,10 @@ func TestLatest(t *testing.T) {
 	} {
 		s := Settings{MaxTime: test.limit}
 		nearly(t, s.latest(test.end).Seconds(), test.want, 1e-9, "limit %v, end of %v s", test.limit, test.end)
+	}
+	for reserved, want := range map[time.Duration]float64{0: hour, time.Hour / 4: 0.75 * hour, 2 * time.Hour: hour / 2} {
+		s := Settings{MaxTime: time.Hour, Reserve: func() time.Duration { return reserved }}
+		nearly(t, s.latest(0).Seconds(), want, 1e-9, "an hour, of which %v is reserved", reserved)
 	}
 	if r := fit(t, problems(t)["plain"], Settings{MaxTime: 2500000 * time.Hour, RelativeTolerance: 1e-3}); !r.Status.Stationary() {
 		t.Errorf("%s: %s", r.Status, r.Reason)

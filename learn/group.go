@@ -48,8 +48,7 @@ func (l *learner) sameEverywhere() error {
 	}
 	start := runstate.Digest(0)
 	start.AddFloats(l.model.Weights)
-	for _, t := range append(slices.Clone(l.identify()),
-		trait{"initial weights", start.String()},
+	for _, t := range append(slices.Clone(l.identify()), trait{"initial weights", start.String()},
 		trait{"options or version", l.everyOption()},
 		trait{"kernels (AVX-512, AVX2 or plain Go, which round differently), so give all the same, " +
 			"as by GODEBUG=cpu.avx512f=off", simd.Name()},

@@ -34,8 +34,7 @@ type incrementalState struct {
 }
 
 func newIncremental(run *inference) *incremental {
-	layout, visits := &run.model.Layout, run.schedule.perPass()
-	e := &incremental{run: run}
+	layout, visits, e := &run.model.Layout, run.schedule.perPass(), &incremental{run: run}
 	if !run.holds.bounded { // no visit leads
 		return e
 	}

@@ -163,8 +163,7 @@ func (inf *inference) measureWork() {
 // features with weights and beliefs, and of tables in two sweeps in two directions.
 func (inf *inference) passWork() (work float64) {
 	const products = 4
-	edges := inf.model.Layout.Edge
-	counts := make([][]int, len(inf.units))
+	edges, counts := inf.model.Layout.Edge, make([][]int, len(inf.units))
 	inf.each(len(inf.units), func(_, i int) {
 		u := inf.units[i]
 		counts[i] = make([]int, len(edges))

@@ -89,8 +89,7 @@ func (l *learner) allocate() (err error) {
 func (l *learner) begin() error {
 	l.addLabels()
 	l.startCheck(checkInitial)
-	p := &l.progress
-	nodes := l.model.Layout.Node[len(l.model.Layout.Node)-1]
+	p, nodes := &l.progress, l.model.Layout.Node[len(l.model.Layout.Node)-1]
 	p.Check.Uniform, p.Check.Uncoupled = l.startsUniform(0), l.startsUniform(nodes.At+nodes.Len)
 	if l.messages.usesResponse() {
 		l.messages.response.Allocate(l.model, func(i int) *bp.State { return l.units[i].state })

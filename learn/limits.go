@@ -105,7 +105,7 @@ const overTime, overSeconds = 0.07, 1.0
 
 // longest returns how long a run may take, with its end; 0: as long as it takes.
 func (s *Settings) longest() float64 {
-	limit := s.MaxTime.Seconds()
+	limit := s.limit().Seconds()
 	if limit == 0 {
 		return 0
 	}
@@ -134,20 +134,31 @@ func (s *Settings) limitReached(p *progress, end float64) (Status, string) {
 	return "", ""
 }
 
+// limit is MaxTime but for what is reserved.
+func (s *Settings) limit() time.Duration {
+	if s.Reserve == nil {
+		return s.MaxTime
+	}
+	return max(s.MaxTime/2, s.MaxTime-s.Reserve())
+}
+
 // latest returns when learning has to end, in the time of the run, for an end of so many seconds.
 func (s *Settings) latest(end float64) time.Duration {
 	// A limit near the longest duration has no share more: only what is shorter is a duration.
-	if seconds := s.longest() - end; seconds < s.MaxTime.Seconds() {
+	if seconds := s.longest() - end; seconds < s.limit().Seconds() {
 		return time.Duration(seconds * float64(time.Second))
 	}
-	return s.MaxTime
+	return s.limit()
 }
 
 // timeIsOver is limitReached for the limit of time.
 func (s *Settings) timeIsOver(p *progress) (Status, string) {
-	with := ""
-	if p.Seconds < s.MaxTime.Seconds() {
+	with, limit := "", s.limit().Seconds()
+	if p.Seconds < limit {
 		with = ", with another pass,"
+	}
+	if left := s.MaxTime.Seconds() - limit; left > 0 {
+		with += fmt.Sprintf(" and %.2g for what follows", left)
 	}
 	return TimeLimit, fmt.Sprintf("seconds %.4g%s ≥ limit %.4g", p.Seconds, with, s.MaxTime.Seconds())
 }

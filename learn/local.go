@@ -162,8 +162,7 @@ func (l *localLearner) begin() error {
 func (l *localLearner) ended(ctx context.Context) bool {
 	p := &l.progress
 	tolerance := max(l.settings.GradientTolerance, l.settings.RelativeTolerance*p.FirstNorm, l.rounding)
-	sub, gap := l.suboptimality(), p.ofObjective(l.settings.Gap)
-	rests := p.GradientNorm <= l.rounding
+	sub, gap, rests := l.suboptimality(), p.ofObjective(l.settings.Gap), p.GradientNorm <= l.rounding
 	switch {
 	case p.GradientNorm <= tolerance && p.GradientNorm <= math.MaxFloat64 && (!(sub > gap) || rests):
 		p.Status, p.Reason = stationary(l.convex()), fmt.Sprintf("gradient norm %.3g ≤ %.3g", p.GradientNorm, tolerance)
@@ -185,7 +184,7 @@ func (l *localLearner) ended(ctx context.Context) bool {
 	case ctx.Err() != nil:
 		p.Status, p.Reason = Interrupted, "interrupted"
 	default:
-		p.Status, p.Reason = l.settings.limitReached(p, 0)
+		p.Status, p.Reason = l.settings.limitReached(p, p.Seconds/p.Sweeps) // for another pass
 	}
 	return p.Status != ""
 }

@@ -96,8 +96,7 @@ func TestMaskRefusals(t *testing.T) {
 	bad := p
 	bad.Data = []*crf.Instance{changed(in, func(spec *crf.InstanceSpec) { spec.Name, spec.Labels = "bad", [][]int32{labels} })}
 	oracle.Fails(Fit(t.Context(), bad, Settings{}))(t, "instance 0 (bad): labels of sample 0 at edges[2]: the pair")
-	other := p
-	schema := p.Model.Schema
+	other, schema := p, p.Model.Schema
 	schema.EdgeTypes = slices.Clone(schema.EdgeTypes)
 	schema.EdgeTypes[0].Forbidden = nil
 	other.Model = must(crf.NewModel(schema))

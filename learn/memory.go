@@ -198,8 +198,7 @@ func (l *learner) ruleMemory(m *Memory, c *count) {
 
 // hessianMemory adds what a Hessian of all weights takes. That stars measure it is sure in a long descent only.
 func (l *learner) hessianMemory(m *Memory) {
-	layout, n := &l.model.Layout, float64(l.model.Layout.Size)
-	p := l.messages.denseProblem(nil)
+	layout, n, p := &l.model.Layout, float64(l.model.Layout.Size), l.messages.denseProblem(nil)
 	if p.Response == nil && !p.Sampled() {
 		return
 	}
@@ -230,8 +229,7 @@ func (l *localLearner) memory() *Memory {
 	m, p, s, together := &Memory{}, l.problem, l.settings, l.objective.Together()
 	m.addVectors(l.trainingRun, 5+together) // two weights and gradients, a direction, and gradients of instances
 	m.addPairs(float64(l.model.Layout.Size), min(s.MaxPasses, s.mostIterations()))
-	scratch, lists := 0.0, 0.0
-	seen := map[*graph.Graph]bool{}
+	scratch, lists, seen := 0.0, 0.0, map[*graph.Graph]bool{}
 	for _, in := range p.Data {
 		if scratch = max(scratch, l.objective.Bytes(in)); !seen[in.Graph] {
 			seen[in.Graph], lists = true, lists+nodeLists*float64(in.Graph.NumNodes())+edgeLists*float64(in.Graph.NumEdges())

@@ -164,6 +164,8 @@ type Settings struct {
 	MaxIterations int
 	MaxPasses     float64
 	MaxTime       time.Duration
+	// Reserve, if not nil, is what of MaxTime is for others after the run, up to half. It may change during the run.
+	Reserve func() time.Duration
 
 	// Checking is told of every pass of a check that goes on: how many it has made, and the
 	// largest change of a log-message in the last; nil: nobody is.
@@ -216,8 +218,7 @@ const leastGap = 1e-12
 // use, except for what Choose and Fit make of the data.
 func (s Settings) Resolved() Settings {
 	s.Method = cmp.Or(s.Method, Auto)
-	blocks := s.Method == BBPL || s.Method == Auto
-	sweeps := defaultFullSweeps
+	blocks, sweeps := s.Method == BBPL || s.Method == Auto, defaultFullSweeps
 	if blocks {
 		sweeps = defaultBlockSweeps
 	} else if s.Method == Truncated {

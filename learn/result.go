@@ -45,7 +45,8 @@ type Result struct {
 	// that a step rule knows of, if it keeps any.
 	Model *crf.Model
 	// Best is the model of the best evaluation where EarlyStop was set, nil where it was not and before the first one.
-	Best *crf.Model
+	Best      *crf.Model
+	BestValue float64 // of the metric
 	// Status says why the run ended.
 	Status Status
 	// Reason is the inequality that ended the run, with its numbers.

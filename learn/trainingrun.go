@@ -152,9 +152,7 @@ func (c *trainingRun) state(worksOn []trait, random []byte, rule any, others []r
 	if p.Check.Active && p.Check.Purpose == checkInitial {
 		recorded = -1
 	}
-	out := runstate.Saved{
-		Iteration: recorded, Run: map[string]string{}, Random: random, HasBest: c.best != nil,
-	}
+	out := runstate.Saved{Iteration: recorded, Run: map[string]string{}, Random: random, HasBest: c.best != nil}
 	for _, t := range c.traits(worksOn) {
 		out.Run[t.name] = t.is
 	}
@@ -211,7 +209,7 @@ func (c *trainingRun) result(status Status) *Result {
 	p := &c.progress
 	c.model.Layout.Symmetrise(c.model.Weights) // without what rounding has left
 	return &Result{
-		Model: c.model, Best: c.best, Status: status, Reason: p.Reason,
+		Model: c.model, Best: c.best, BestValue: p.BestValue, Status: status, Reason: p.Reason,
 		Objective: p.Objective, GradientNorm: p.GradientNorm, FirstGradientNorm: p.FirstNorm,
 		Checked: status != Interrupted, Gap: math.NaN(), Suboptimality: math.NaN(), Residual: math.NaN(),
 		AtStart:    status.limited() && c.best == nil && p.Point == startPoint,

@@ -41,8 +41,7 @@ func (j *unitSet) neighbours() (all [][]int32) {
 
 // divideUnits deals the units to jobs, which have about as much work each.
 func (j *unitSet) divideUnits(stride int) {
-	n := min(len(j.units), resultsAtATime, max(leastJobs, resultNumbers/stride))
-	total, done := 0, 0
+	n, total, done := min(len(j.units), resultsAtATime, max(leastJobs, resultNumbers/stride)), 0, 0
 	for _, u := range j.units {
 		total += 1 + u.work()
 	}

@@ -373,8 +373,7 @@ func (w *worker) sumCut() {
 		}
 		at, _ := w.shape.cutRange(u, &g)
 		for i := g.Lo; i < g.Hi; i++ {
-			edge := w.block.Edges[i : i+1]
-			kept := u.cutBeliefs[at:][:w.shape.cutStride]
+			edge, kept := w.block.Edges[i:i+1], u.cutBeliefs[at:][:w.shape.cutStride]
 			at += w.shape.cutStride
 			simd.AddScaled(cut[w.shape.boundAt():], kept[w.shape.cutStride-2:], w.scale)
 			t := u.in.EdgeType(edge[0])

@@ -33,8 +33,7 @@ func (w *Workspace) edgeBelief(dst []float64, net *Net, st *State, block *partit
 		return w.logZ[0] + t.shift, w.product[0], nil
 	}
 	left, right := w.sum[:ku], w.second[:kv]
-	largestLeft := net.cavity(left, st, u, 2*e+1)
-	largestRight := net.cavity(right, st, v, 2*e)
+	largestLeft, largestRight := net.cavity(left, st, u, 2*e+1), net.cavity(right, st, v, 2*e)
 
 	total, shift := 0.0, largestLeft+largestRight
 	if !t.log {

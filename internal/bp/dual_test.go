@@ -138,8 +138,7 @@ func slopeAlong(rng *rand.Rand, p *mrf.Pairwise, c *counting.Numbers, nodes, edg
 
 // centred draws k numbers that sum to zero.
 func centred(rng *rand.Rand, k int) []float64 {
-	x := make([]float64, k)
-	mean := 0.0
+	x, mean := make([]float64, k), 0.0
 	for i := range x {
 		x[i] = rng.NormFloat64()
 		mean += x[i] / float64(k)

@@ -135,8 +135,7 @@ func TestSharedTables(t *testing.T) {
 		counting *counting.Numbers
 		tables   int // 0: one per edge
 	}{
-		{counting.Convex(g), 4},
-		{legal(counting.SampledTreeReweighted(g, 1)), -1},
+		{counting.Convex(g), 4}, {legal(counting.SampledTreeReweighted(g, 1)), -1},
 		{legal(counting.New("many", g, constants(g.NumNodes(), 1), many)), g.NumEdges()},
 	} {
 		shared, own := newInference(t, p, test.counting), newInference(t, p, test.counting)

@@ -24,11 +24,7 @@ func TestExactOnTrees(t *testing.T) {
 		name         string
 		scale, zeros float64
 	}{
-		{"weak", 1, 0},
-		{"strong", 30, 0},
-		{"zeros", 2, 0.35},
-		{"±1e4", 1e4, 0},
-		{"±1e4 and zeros", 1e4, 0.3},
+		{"weak", 1, 0}, {"strong", 30, 0}, {"zeros", 2, 0.35}, {"±1e4", 1e4, 0}, {"±1e4 and zeros", 1e4, 0.3},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			for seed := range uint64(25) {

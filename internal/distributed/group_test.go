@@ -279,8 +279,7 @@ func TestTreeIsRecursive(t *testing.T) {
 	for _, parts := range []int{1, 2, 3, 5, 7, 8, 13, 64, 100} {
 		for _, n := range []int{0, 1, 3, chunk, 2*chunk + 7} {
 			x := uneven(parts, n, 1)
-			want := make([]float64, n)
-			column := make([]float64, parts)
+			want, column := make([]float64, n), make([]float64, parts)
 			for i := range want {
 				for p := range x {
 					column[p] = x[p][i]

@@ -16,9 +16,7 @@ type node struct{ first, size int }
 const chunk = 256
 
 // Sum sets dst to the sum of all parts, which have its length; dst may be one of them.
-func (t *Tree) Sum(dst []float64, parts [][]float64) {
-	t.add(dst, t.leavesOf(0, len(parts)), parts)
-}
+func (t *Tree) Sum(dst []float64, parts [][]float64) { t.add(dst, t.leavesOf(0, len(parts)), parts) }
 
 // leavesOf returns the leaves of parts [from, to).
 func (t *Tree) leavesOf(from, to int) []node {

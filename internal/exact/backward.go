@@ -72,8 +72,7 @@ func (r *run) distribute(i int, answer *Answer) error {
 			sums = append(sums, loop.addView(b, b.groups[g].scope, joint[g]))
 		}
 	}
-	marginal := answer.Marginals[r.plan.order[i]]
-	block := r.scratch(0, loop.block)
+	marginal, block := answer.Marginals[r.plan.order[i]], r.scratch(0, loop.block)
 	err := r.eachBlock(loop, func() {
 		for own := range loop.own {
 			if !product.probability(block, own, r.ways[i].logarithmic) {

@@ -100,8 +100,7 @@ next:
 
 // buildGroup multiplies the group's factors into one table.
 func (p *Plan) buildGroup(g *group) table {
-	t := p.logGroup(g)
-	zero := math.Inf(-1)
+	t, zero := p.logGroup(g), math.Inf(-1)
 	low, high := widen(-zero, zero, t.entries, zero)
 	t.shift = t.normalize(true, low, high)
 	return t
@@ -131,8 +130,7 @@ func (p *Plan) eachEntry(g *group, factor *mrf.Factor, visit func(inGroup, inFac
 			stride *= p.network.Card[factor.Scope[j]]
 		}
 	}
-	digits := make([]int, len(g.scope))
-	inFactor := 0
+	digits, inFactor := make([]int, len(g.scope)), 0
 	for inGroup := range g.entries {
 		visit(inGroup, inFactor)
 		for i := len(digits) - 1; i >= 0; i-- {

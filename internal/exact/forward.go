@@ -87,8 +87,7 @@ func (r *run) sumOutLinear(l *loop, p *product, message *view) (low, high float6
 	block := r.scratch(0, l.block)
 	low = math.Inf(1)
 	err = r.eachBlock(l, func() {
-		sum := message.block(0)
-		empty := true
+		sum, empty := message.block(0), true
 		for own := range l.own {
 			switch {
 			case !empty:

@@ -36,8 +36,7 @@ func newLocalSearch(n *mrf.Network) *localSearch {
 func (l *localSearch) place(x []int) score {
 	var total score
 	for f := range l.network.Factors {
-		factor := &l.network.Factors[f]
-		entry := 0
+		factor, entry := &l.network.Factors[f], 0
 		for _, v := range factor.Scope {
 			entry = entry*l.network.Card[v] + x[v]
 		}

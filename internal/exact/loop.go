@@ -37,8 +37,7 @@ type view struct {
 
 // newLoop divides the bucket's scope.
 func newLoop(b *bucket) *loop {
-	l := &loop{own: b.card[0], block: 1}
-	split := len(b.card)
+	l, split := &loop{own: b.card[0], block: 1}, len(b.card)
 	for split > 1 && (l.block == 1 || l.block*b.card[split-1] <= blockEntries) {
 		split--
 		l.block *= b.card[split]

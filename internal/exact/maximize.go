@@ -89,8 +89,7 @@ func keepLarger(best []float64, state []int32, values []float64, own int32) {
 func (p *Plan) traceBack(chosen [][]int32) []int {
 	states := make([]int, len(p.order))
 	for i := len(p.buckets) - 1; i >= 0; i-- {
-		b := &p.buckets[i]
-		entry := 0
+		b, entry := &p.buckets[i], 0
 		for j, position := range b.scope[1:] {
 			entry = entry*b.card[j+1] + states[p.order[position]]
 		}

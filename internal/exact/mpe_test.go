@@ -247,8 +247,7 @@ func makeSubmodular(p *mrf.Pairwise, flipped []bool, rng *rand.Rand) {
 func TestLargePotentialsHideNoGap(t *testing.T) {
 	n := &mrf.Network{Card: []int{3, 3, 3}}
 	for v := range 3 {
-		n.Factors = append(n.Factors,
-			mrf.Factor{Scope: []int{v}, LogTable: []float64{0, 0, -1e14}},
+		n.Factors = append(n.Factors, mrf.Factor{Scope: []int{v}, LogTable: []float64{0, 0, -1e14}},
 			mrf.Factor{Scope: []int{v, (v + 1) % 3}, LogTable: []float64{0, 1, 0, 1, 0, 0, 0, 0, 0}})
 	}
 	r, err := solve(context.Background(), n, "trws")

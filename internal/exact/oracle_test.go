@@ -102,9 +102,7 @@ func everyPair(card []int, scale float64) *mrf.Network {
 // Tables of more than one block need the outer loop.
 func TestLargeTablesAgreeWithEnumeration(t *testing.T) {
 	for _, card := range [][]int{
-		{2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2},
-		{3, 4, 2, 5, 3, 4, 2, 3, 2},
-		{7, 2, 1500},
+		{2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2}, {3, 4, 2, 5, 3, 4, 2, 3, 2}, {7, 2, 1500},
 		{2, 2, 2, 2, 2, 2, 2000},
 	} {
 		for _, scale := range []float64{1, 200} {

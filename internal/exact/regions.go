@@ -38,8 +38,7 @@ const (
 // searchRegions improves the state that s has found, within the limits above. It goes the same way in every run.
 func (s *sequential) searchRegions(ctx context.Context) {
 	n := len(s.states)
-	r := newRegionSearch(s.search, s.states)
-	fruitless, spent := 0, 0.0
+	r, fruitless, spent := newRegionSearch(s.search, s.states), 0, 0.0
 	for spent < searchOperations && ctx.Err() == nil {
 		if fruitless > max(failures, coverings*n/max(1, r.size)) {
 			break

@@ -55,8 +55,7 @@ func Sequential(ctx context.Context, n *mrf.Network, p *mrf.Pairwise, tolerance 
 	if !ok || math.IsInf(p.Constant, -1) {
 		return nil, ErrZero
 	}
-	s := newSequential(n, p, factorOf, possible)
-	r := &Result{}
+	s, r := newSequential(n, p, factorOf, possible), &Result{}
 	var bounds []float64 // after each sweep
 	bound := math.Inf(1)
 	for more := true; more; {
@@ -182,9 +181,7 @@ func orderOf(n *mrf.Network, factorOf []int) (order []int32) {
 }
 
 // incoming returns M of directed edge d.
-func (s *sequential) incoming(d int32) []float64 {
-	return s.message[s.messageAt[d]:s.messageAt[d+1]]
-}
+func (s *sequential) incoming(d int32) []float64 { return s.message[s.messageAt[d]:s.messageAt[d+1]] }
 
 // potential returns θ_s of node s.
 func (s *sequential) potential(node int32) []float64 {

@@ -74,8 +74,7 @@ func TestScatterIsTheAdjoint(t *testing.T) {
 		w := newWorld(t, seed)
 		rng := source(1000 + seed)
 		var adjoint Adjoint
-		gradient := make([]float64, w.model.Layout.Size)
-		want := make([]float64, w.model.Layout.Size)
+		gradient, want := make([]float64, w.model.Layout.Size), make([]float64, w.model.Layout.Size)
 		product := 0.0
 		one := func(span crf.Span, f []float64, r int, theta []float64, scatter func(dst, t []float64)) {
 			tau := make([]float64, span.States)
@@ -96,14 +95,13 @@ func TestScatterIsTheAdjoint(t *testing.T) {
 		}
 		for s := range int32(w.in.Graph.NumNodes()) {
 			a, r := w.in.NodeType(s), w.in.NodeRow(s)
-			one(w.model.Layout.Node[a], w.node[a][r], r, w.nodeTheta(w.model.Weights, s),
-				func(dst, tau []float64) {
-					if s%2 == 0 {
-						adjoint.ScatterNodes(dst, w.in, []int32{s}, tau)
-						return
-					}
-					adjoint.AddNodes(gradient, w.model, w.in, []int32{s}, tau)
-				})
+			one(w.model.Layout.Node[a], w.node[a][r], r, w.nodeTheta(w.model.Weights, s), func(dst, tau []float64) {
+				if s%2 == 0 {
+					adjoint.ScatterNodes(dst, w.in, []int32{s}, tau)
+					return
+				}
+				adjoint.AddNodes(gradient, w.model, w.in, []int32{s}, tau)
+			})
 		}
 		adjoint.ReleaseAll(gradient, w.model, w.in)
 		for e := range int32(w.in.Graph.NumEdges()) {
@@ -139,8 +137,7 @@ func TestConditionIsGround(t *testing.T) {
 				t.Fatalf("seed %d, edge %d: %v, want %v", seed, e, got, want)
 			}
 		}
-		x := make([]int, len(p.Card))
-		labels := make([]int32, len(p.Card))
+		x, labels := make([]int, len(p.Card)), make([]int32, len(p.Card))
 		for s, k := range p.Card {
 			x[s] = source(seed*100 + uint64(s)).IntN(int(k))
 			labels[s] = int32(x[s])

@@ -46,8 +46,7 @@ func TestLayout(t *testing.T) {
 // TestInstanceAccessors: rows within types, cardinalities.
 func TestInstanceAccessors(t *testing.T) {
 	w := newWorld(t, 5)
-	in := w.in
-	seen := make([]int, len(w.node))
+	in, seen := w.in, make([]int, len(w.node))
 	cards := in.Cards()
 	for s := range int32(in.Graph.NumNodes()) {
 		a := in.NodeType(s)

@@ -82,8 +82,7 @@ type Term struct {
 // largest weight of its labels, and then with those of weight w_k and above hidden.
 func Terms(classWeights [][]float64, in *crf.Instance) (all []Term) {
 	for i, labels := range in.Samples() {
-		counts := in.SampleWeight(i)
-		levels := levelsOf(classWeights, in, labels)
+		counts, levels := in.SampleWeight(i), levelsOf(classWeights, in, labels)
 		all = append(all, Term{labels, counts * levels[len(levels)-1], labels})
 		for k := 1; k < len(levels); k++ {
 			hidden := slices.Clone(labels)

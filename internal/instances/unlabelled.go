@@ -45,8 +45,7 @@ func FindUnlabelled(m *crf.Model, data []*crf.Instance) Unlabelled {
 	for _, in := range data {
 		for _, labels := range in.Samples() {
 			for s, y := range labels {
-				a := in.NodeType(int32(s))
-				copied := u.copyOf(in, int32(s))
+				a, copied := in.NodeType(int32(s)), u.copyOf(in, int32(s))
 				if y != crf.Unobserved {
 					u[a][copied][y], anyLabel = false, true
 					hidden[a][copied] -= fewHidden

@@ -184,10 +184,9 @@ func (p *Prepared) hides() bool {
 		return false
 	}
 	pairs := pairsOf(data[0])
-	featured := slices.ContainsFunc(p.Problem.Model.Schema.EdgeTypes,
-		func(t crf.EdgeType) bool {
-			return t.Features > 1 && (t.Features > 2 || weightColumn(&t) < 0) || t.Copies > 0
-		})
+	featured := slices.ContainsFunc(p.Problem.Model.Schema.EdgeTypes, func(t crf.EdgeType) bool {
+		return t.Features > 1 && (t.Features > 2 || weightColumn(&t) < 0) || t.Copies > 0
+	})
 	return pairs <= togetherPairs || pairs <= largestPairs && !featured
 }
 
@@ -256,7 +255,7 @@ func (c *selection) late() bool { return c.p.Options.MaxTime > 0 && c.left(1) <=
 // left is the nth part of the time that is left for the choice.
 func (c *selection) left(n int) time.Duration {
 	all := time.Duration(choiceShare * float64(c.p.Options.MaxTime))
-	return (all - time.Since(c.started)) / time.Duration(n)
+	return (all - time.Since(c.p.Began)) / time.Duration(n)
 }
 
 // choose replaces the preparation by that of the candidate which predicts best what was held out, where something
@@ -502,8 +501,7 @@ func (c *selection) judge(of Candidate, guesses []guess) (best *trial) {
 // the likeliest right by turns.
 func (g *guess) tempered(power float64) (loss, surprise float64) {
 	const least = leastProbability
-	own, most := math.Log(max(least, g.beliefs[g.label])), -math.Log(least)
-	sum, others := 0.0, 0.0
+	own, most, sum, others := math.Log(max(least, g.beliefs[g.label])), -math.Log(least), 0.0, 0.0
 	for a, x := range g.beliefs {
 		x = math.Exp(power * (math.Log(max(least, x)) - own))
 		if sum += x; int32(a) != g.likeliest {
@@ -597,17 +595,9 @@ func (p *Prepared) chosen(ctx context.Context, made *Choice) (*Prepared, error) 
 	return own, err
 }
 
-// recall notes what was chosen, and takes the time of the choice from that of the training.
+// recall notes what was chosen.
 func (p *Prepared) recall(made *Choice) {
 	p.choice, p.Notes = made, append(slices.Clone(p.Notes), made.note())
-	p.spend(time.Duration(made.Seconds * float64(time.Second)))
-}
-
-// spend takes time from that of the training.
-func (p *Prepared) spend(spent time.Duration) {
-	if s := &p.Settings; s.MaxTime > 0 {
-		s.MaxTime = max(time.Millisecond, s.MaxTime-spent)
-	}
 }
 
 // recallChoice takes what was chosen in the run that is resumed, if that had come so far.

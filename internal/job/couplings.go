@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/fileio"
@@ -133,7 +132,7 @@ const leastNarrowed = 0.03
 // prior of 1, on the scale that is returned: so predictions come near the frequencies of states. Errors do not tell how
 // much smaller couplings are then: who asks for them gets no narrower prior.
 func (p *Prepared) narrowPrior(ctx context.Context, known float64) (*standardise.Map, error) {
-	o, began, chosen, usual, best := &p.Options, time.Now(), p.Options.Prior, []float64(nil), []float64(nil)
+	o, chosen, usual, best := &p.Options, p.Options.Prior, []float64(nil), []float64(nil)
 	half, stop := context.WithTimeout(ctx, cmp.Or(o.MaxTime/2, math.MaxInt64))
 	defer stop()
 	var weights [mostFolds][]float64
@@ -149,7 +148,6 @@ func (p *Prepared) narrowPrior(ctx context.Context, known float64) (*standardise
 			best = losses
 		}
 	}
-	p.spend(time.Since(began))
 	gain, _ := difference(usual, best)
 	if all, _ := difference(usual, make([]float64, len(usual))); gain > leastNarrowed*known*all {
 		o.Prior = chosen
@@ -325,9 +323,7 @@ const (
 )
 
 // name is what the data call a node.
-func (c *Couplings) name(s int32) string {
-	return cmp.Or(at(c.Names, int(s)), strconv.Itoa(int(s)))
-}
+func (c *Couplings) name(s int32) string { return cmp.Or(at(c.Names, int(s)), strconv.Itoa(int(s))) }
 
 // row is a row of the table of couplings: node or edge, the nodes, of more than two states these, and then value and
 // error, "" if it is not known. Behind those of the terms are those of scores.
@@ -487,8 +483,7 @@ func (p *Prepared) agreement(c *Couplings) *Agreement {
 	}
 	same := *p.Problem.Model // its weights are laid out as those learned
 	same.Weights = p.Reference.Model.Weights
-	truth := p.couplings(&same, nil)
-	products, squares, inside := 0.0, 0.0, 0.0
+	truth, products, squares, inside := p.couplings(&same, nil), 0.0, 0.0, 0.0
 	for i, t := range c.Terms {
 		if x := truth.Values[i]; t.V >= 0 {
 			products += x * c.Values[i]

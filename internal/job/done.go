@@ -19,7 +19,8 @@ type Doneness struct {
 	started         float64 // seconds at the first event: not zero for a resumed run
 	seen            bool
 
-	elapsed, limit float64 // seconds since, and the share of the nearest limit
+	elapsed, limit float64 // seconds since, and the share of the nearest limit, ...
+	total          float64 // ... in all seconds
 	left, whole    float64 // of the way to the end by convergence or proof, in logarithms
 	latest         float64 // end that was forecast, in seconds
 }
@@ -91,7 +92,8 @@ func (d *Doneness) Of(e learn.Event) float64 {
 	if s.MaxPasses != (learn.Settings{}).Resolved().MaxPasses || 2*e.Pass > s.MaxPasses { // hardly any comes to that one
 		consider(e.Pass, s.MaxPasses)
 	}
-	consider(e.Elapsed.Seconds(), s.MaxTime.Seconds())
+	d.total = e.Elapsed.Seconds()
+	consider(d.total, s.MaxTime.Seconds())
 	done := d.limit
 	if goal := max(s.GradientTolerance, s.RelativeTolerance*d.gradient.first); goal > 0 {
 		d.left, d.whole = d.gradient.way(goal)
@@ -133,7 +135,7 @@ func (d *Doneness) forecast() (soon, late, most float64) {
 		late = d.latest - d.elapsed
 	}
 	if d.limit >= tooEarly {
-		most = d.elapsed * (1 - d.limit) / d.limit
+		most = d.total * (1 - d.limit) / d.limit
 	}
 	return soon, late, most
 }

@@ -70,6 +70,11 @@ func TestTimeLeft(t *testing.T) {
 	if limited.Of(learn.Event{Suboptimality: math.NaN(), Elapsed: 15 * time.Second}); limited.Left() != "at most 45 s left" {
 		t.Errorf("after a quarter of the time: %s", limited.Left())
 	}
+	read := Doneness{Settings: learn.Settings{MaxTime: time.Minute}} // the first event comes after reading and a pass
+	read.Of(learn.Event{Elapsed: 20 * time.Second})
+	if read.Of(learn.Event{Elapsed: 24 * time.Second}); read.Left() != "at most 36 s left" {
+		t.Errorf("24 seconds after the beginning: %s", read.Left())
+	}
 	passes := Doneness{} // has a limit of 10,000 passes, which is no forecast
 	if passes.Of(learn.Event{Pass: 400, Elapsed: time.Minute}); passes.Left() != "" {
 		t.Errorf("after 400 passes: %s", passes.Left())

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -157,50 +158,59 @@ func ParseEvaluation(spec string) (name, path string, err error) {
 }
 
 // Evaluations in training take evaluationGrace or evaluationShare of the time at most, where nobody says how often they
-// are wanted, and the final one the same share of --max-time, which none in training outlasts.
-const evaluationGrace, evaluationShare = time.Second, 0.1
+// are wanted, and none outlasts the training. The final one may take evaluationGrowth times as long as the last of
+// them, as weights grow, and with them the sweeps that beliefs take to settle.
+const evaluationGrace, evaluationShare, evaluationGrowth = time.Second, 0.1, 1.5
 
-// evaluateDuring returns what learn.Settings.Evaluate asks, and adds up in spent what it takes. Values are those that
-// a final evaluation of the same weights has. draw gets each with its pictures; nil: nobody wants them.
-func (p *Prepared) evaluateDuring(watch Watch, spent *time.Duration, draw func(*Scored) error) func(*crf.Model) (
-	map[string]float64, error) {
-	if len(p.Evaluations) == 0 {
+// evaluateDuring returns what learn.Settings.Evaluate asks, and says in took what it takes. Values are those that a
+// final evaluation of the same weights has. draw gets each with its pictures; nil: nobody wants them. When half of a
+// limit of time is over a try, if only of a few instances and sweeps, tells what the final evaluation will take.
+func (p *Prepared) evaluateDuring(watch Watch, took *times, limit time.Duration, draw func(*Scored) error) func(
+	*crf.Model) (map[string]float64, error) {
+	all := p.toScore(0)
+	if all == 0 {
 		return nil
 	}
-	bounded := p.Options.EvaluateEvery == 0 && p.Options.EarlyStop == ""
-	began, expected := time.Now(), time.Duration(0)
+	bounded, threads := p.Options.EvaluateEvery == 0 && p.Options.EarlyStop == "", max(1, min(p.Options.Threads, all))
+	began, tried := time.Now(), limit == 0 || !bounded
 	return func(m *crf.Model) (map[string]float64, error) {
-		started := time.Now()
-		room := max(evaluationGrace, time.Duration(evaluationShare*float64(started.Sub(began)))) - *spent
-		if bounded && expected > room {
+		started, seen, most, values := time.Now(), 0, PredictLimits.MaxSweeps, map[string]float64{}
+		room := max(evaluationGrace, time.Duration(evaluationShare*float64(started.Sub(began)))) - took.evaluating
+		if !tried && started.Sub(began) > limit/2 {
+			tried, room = true, time.Duration(evaluationShare*float64(limit))
+			most = took.within(room * time.Duration(all) / time.Duration(threads))
+		} else if bounded && took.expected > room {
 			return nil, nil
 		}
 		// An evaluation is finished even when the run was interrupted: its result is part of the record.
-		ctx, cancel := context.WithCancel(context.Background())
-		if limit := p.Settings.MaxTime; limit > 0 {
-			ctx, cancel = context.WithDeadline(ctx, began.Add(time.Duration((1-evaluationShare)*float64(limit))))
-		}
-		defer func() { cancel(); *spent += time.Since(started) }()
-		m = p.original(m)
-		values := map[string]float64{}
+		latest := began.Add(cmp.Or(limit, math.MaxInt64/2) - took.reserve(limit))
+		ctx, cancel := context.WithDeadline(context.Background(), latest)
+		defer func() { cancel(); took.evaluating += time.Since(started) }()
 		for _, e := range p.Evaluations {
-			w, count := p.inference(m, infer.Limits{}), watch.counter("evaluating "+e.Name)
+			w, before, count := p.scoring(p.original(m), most), seen, watch.counter("evaluating "+e.Name)
 			w.Progress = func(done, total int) {
-				expected = time.Since(started) * time.Duration(total) / time.Duration(max(1, done))
-				if bounded && expected > room && 0 < done && done < total { // there is no time for the rest
-					done = total
-					cancel()
+				spent := time.Since(started)
+				if seen = before + done; seen >= threads && (spent > room/4 || seen == all) { // the first ones take longer
+					took.expected = spent * time.Duration(all) / time.Duration(seen)
+					if bounded && took.expected > room && seen < all { // there is no time for the rest
+						done = total
+						cancel()
+					}
 				}
-				if count != nil {
-					count(done, total)
-				}
+				count(done, total)
 			}
 			pictures := 0
 			if draw != nil {
 				pictures = min(picturesPerSet, len(e.Set.Images))
 			}
 			scored, err := w.score(ctx, e, false, pictures)
+			if scored != nil {
+				took.sweeps = scored.sweeps / float64(max(1, scored.Unsettled.Of))
+			}
 			if ctx.Err() != nil {
+				return nil, nil
+			} else if err == nil && most < PredictLimits.MaxSweeps && scored.Unsettled.Count > 0 {
+				took.sweeps, took.expected = 2*took.sweeps, 2*took.expected // it is not known how many more
 				return nil, nil
 			}
 			if err == nil && draw != nil {
@@ -217,60 +227,95 @@ func (p *Prepared) evaluateDuring(watch Watch, spent *time.Duration, draw func(*
 	}
 }
 
-// evaluate scores the final model on every evaluation set, and notes on which its edges do harm. There are no scores
-// where the training was interrupted, or is now, which interrupted tells apart.
-func (p *Prepared) evaluate(ctx context.Context, r *Result, watch Watch) (scores []*Scored, interrupted bool,
+// toScore counts the instances of evaluation sets, from one on.
+func (p *Prepared) toScore(from int) (n int) {
+	for _, e := range p.Evaluations[from:] {
+		n += len(e.Instances)
+	}
+	return n
+}
+
+// scoring is how a model is scored, with at most so many sweeps over each network.
+func (p *Prepared) scoring(m *crf.Model, most int) Inference {
+	w := p.inference(m, PredictLimits)
+	if w.Limits.MaxSweeps, w.Settled = most, PredictTolerance; p.rule.power != 0 {
+		w.Temperature = 1 / p.rule.power
+	}
+	return w
+}
+
+// score is the final score on one of the evaluation sets. All instances are compared, however late it is, as a score of
+// a part says little of all: instead, sweeps are as many as there is time for, and a note says so where that matters.
+func (r *run) score(ctx context.Context, result *Result, set int) (*Scored, error) {
+	p, e := r.p, r.p.Evaluations[set]
+	most := r.took.within(r.left(0) * time.Duration(p.toScore(0)) / time.Duration(p.toScore(set)))
+	w := p.scoring(result.Model.Model, most)
+	w.Progress = r.watch.counter("final evaluation on " + e.Name)
+	scored, err := w.Score(ctx, e, false)
+	if err != nil {
+		return nil, fmt.Errorf("evaluation %s: %w", e.Name, err)
+	}
+	if text := scored.Unsettled.String(); text != "" && most < PredictLimits.MaxSweeps {
+		scored.Note = fmt.Sprintf("{max-time} leaves time for %d sweeps over each network of %s: %s; blockbp eval makes %d",
+			most, e.Name, text, PredictLimits.MaxSweeps)
+	}
+	return scored, nil
+}
+
+// evaluate scores the final model on every evaluation set, of which the first may have its score, and notes on which
+// its edges do harm. There are no scores where the training was interrupted, or is now, which interrupted tells apart.
+func (r *run) evaluate(ctx context.Context, result *Result, first *Scored) (scores []*Scored, interrupted bool,
 	err error) {
-	if r.Status == learn.Interrupted {
+	if result.Status == learn.Interrupted {
 		return nil, false, nil
 	}
-	for _, e := range p.Evaluations {
-		w := p.inference(r.Model.Model, infer.Limits{})
-		w.Temperature = r.Model.Temperature()
-		w.Progress = watch.counter("final evaluation on " + e.Name)
-		scored, err := w.Score(ctx, e, false)
+	for i, e := range r.p.Evaluations {
+		scored := first
+		if i > 0 || first == nil {
+			scored, err = r.score(ctx, result, i)
+		}
 		if err == nil {
-			scored.Note, err = p.harm(ctx, r, e, scored)
+			err = r.harm(ctx, result, e, scored)
 		}
 		if ctx.Err() != nil {
 			return nil, true, nil
 		}
 		if err != nil {
-			return nil, false, fmt.Errorf("evaluation %s: %w", e.Name, err)
+			return nil, false, err
 		}
 		if scores = append(scores, scored); scored.Note != "" {
-			p.tell(watch, scored.Note)
+			r.p.tell(r.watch, scored.Note)
 		}
 	}
 	return scores, false, nil
 }
 
 // harm compares a model with one of the same features that was trained without edges, whose score stays in
-// Scored.Alone. It says where the model predicts an evaluation set worse; "" where it does not.
-func (p *Prepared) harm(ctx context.Context, r *Result, e *Evaluation, scored *Scored) (string, error) {
-	features := func(t crf.NodeType) bool { return t.Features > 0 }
+// Scored.Alone. It notes where the model predicts an evaluation set worse.
+func (r *run) harm(ctx context.Context, result *Result, e *Evaluation, scored *Scored) error {
+	p, features := r.p, func(t crf.NodeType) bool { return t.Features > 0 }
 	joined := func(in *crf.Instance) bool { return in.Graph.NumEdges() > 0 }
 	if p.Options.NoEdges || !slices.ContainsFunc(p.Set.Schema.NodeTypes, features) ||
 		!slices.ContainsFunc(e.Instances, joined) {
-		return "", nil
+		return nil
 	}
-	m, err := p.withoutEdges(ctx, r)
-	if err != nil {
-		return "", err
+	m, err := r.withoutEdges(ctx, result.Passes)
+	if err != nil || m == nil {
+		return err
 	}
 	nodes, w := *e, p.inference(p.original(m), infer.Limits{})
 	nodes.Instances, w.Counting = Instances(e.Set, true), nil // numbers of a file are those of the edges
 	if scored.Alone, err = w.score(ctx, &nodes, false, 0); err != nil {
-		return "", err
+		return fmt.Errorf("evaluation %s: %w", e.Name, err)
 	}
-	have, alone := scored.Score, scored.Alone.Score
-	if !isWorse(have, alone) {
-		return "", nil
+	if have, alone := scored.Score, scored.Alone.Score; isWorse(have, alone) {
+		worse := fmt.Sprintf("on %s the model predicts worse than one of node features alone: accuracy %s, log loss %.4f, "+
+			"without edges accuracy %s, %.4f: edges may have drawn nodes to one class, the run may be far from its optimum, "+
+			"or these data differ from those learned from; compare with {no-edges}, {counting=convex} and a larger {l2}",
+			e.Name, percent(have.Accuracy()), have.MeanLogLoss(), percent(alone.Accuracy()), alone.MeanLogLoss())
+		scored.Note = strings.TrimPrefix(scored.Note+"; "+worse, "; ")
 	}
-	return fmt.Sprintf("on %s the model predicts worse than one of node features alone: accuracy %s, log loss %.4f, "+
-		"without edges accuracy %s, %.4f: edges may have drawn nodes to one class, the run may be far from its optimum, "+
-		"or these data differ from those learned from; compare with {no-edges}, {counting=convex} and a larger {l2}",
-		e.Name, percent(have.Accuracy()), have.MeanLogLoss(), percent(alone.Accuracy()), alone.MeanLogLoss()), nil
+	return nil
 }
 
 // isWorse reports a smaller accuracy together with a larger log loss, or a difference in one of the two that is no

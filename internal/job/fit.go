@@ -13,33 +13,42 @@ import (
 	"time"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
 )
 
+// left is what of --max-time is left, or a share of it, if that is more; 0: there is no limit.
+func (r *run) left(least float64) time.Duration {
+	all := r.p.Options.MaxTime
+	spent := time.Since(r.began) + time.Duration(r.took.earlier*float64(time.Second))
+	return min(all, max(1, time.Duration(least*float64(all)), all-spent))
+}
+
+// learningShare of --max-time is for learning and what follows, however long reading took: weights of the start serve
+// nobody.
+const learningShare = 0.25
+
 // fit runs the learner, with metrics and checkpoints where there is a folder.
-func (r *run) fit(ctx context.Context) (*learn.Result, times, error) {
-	var took times
-	s := r.p.Settings
-	s.Recorder, s.Checking = r.Record, r.watch.Checking
-	s.Evaluate, s.EarlyStop = r.p.evaluateDuring(r.watch, &took.evaluating, r.draw), r.p.earlyStop
+func (r *run) fit(ctx context.Context) (*learn.Result, error) {
+	s, started, limit := r.p.Settings, time.Now(), r.left(learningShare)
+	r.before = started.Sub(r.began)
+	s.Recorder, s.Checking, s.MaxTime = r.Record, r.watch.Checking, limit
+	s.Evaluate, s.EarlyStop = r.p.evaluateDuring(r.watch, &r.took, limit, r.draw), r.p.earlyStop
 	if r.folder != nil && !r.folder.NoCheckpoint {
 		s.Checkpoint = r.checkpoint
 	}
 	if r.folder != nil && r.p.Options.WriteProof {
 		s.ProofFile = r.files.Path(proofFile)
 	}
-	if len(r.p.Evaluations) > 0 { // the final evaluation counts
-		s.MaxTime -= time.Duration(evaluationShare * float64(s.MaxTime))
+	if limit > 0 && len(r.p.Evaluations) > 0 { // the final evaluation counts
+		s.Reserve = func() time.Duration { return r.took.reserve(limit) }
+		if s.Group != nil { // its processes agree on a limit once, as they begin
+			s.Reserve, s.MaxTime = nil, limit-r.took.reserve(limit)
+		}
 	}
-	started := time.Now()
 	fitted, err := learn.Fit(ctx, r.p.Problem, s)
-	if left := r.p.Settings.MaxTime - time.Since(started); err == nil {
-		err = r.keepBest(ctx, fitted, left)
-	}
 	if err == nil && r.watch.Fitted != nil && fitted.Status != learn.Interrupted {
 		r.watch.Fitted()
 	}
@@ -50,52 +59,39 @@ func (r *run) fit(ctx context.Context) (*learn.Result, times, error) {
 		err = cmp.Or(err, r.metrics.Close())
 	}
 	if err != nil {
-		return nil, took, err
+		return nil, err
 	}
-	r.p.tell(r.watch, resultNotes(fitted)...)
-	if r.p.Options.WriteProof && math.IsNaN(fitted.Suboptimality) {
-		r.p.tell(r.watch, "{proof}: nothing is proved of these weights: no bound is known, or no check of them has ended")
-	}
-	took.earlier = max(0, fitted.Seconds-time.Since(started).Seconds())
-	return fitted, took, nil
+	r.took.earlier = max(0, fitted.Seconds-time.Since(started).Seconds())
+	return fitted, nil
 }
 
 // keepBest goes back to the weights of the best evaluation with --early-stop, and where --max-time ended a training
-// that had become worse. To find that out takes twice as long as the final evaluation, for which time is left, too.
-func (r *run) keepBest(ctx context.Context, fitted *learn.Result, left time.Duration) error {
-	p, best := r.p, fitted.Best
-	fitted.Best = nil
+// that had become worse, by the final score on the first set. If it had not, this score is returned.
+func (r *run) keepBest(ctx context.Context, result *Result) (scored *Scored, err error) {
+	p, best := r.p, result.Best
+	result.Best = nil
 	switch {
-	case best == nil || slices.Equal(best.Weights, fitted.Model.Weights):
-		return nil
+	case best == nil || slices.Equal(p.original(best).Weights, result.Model.Model.Weights):
+		return nil, nil
 	case p.Options.EarlyStop != "":
-		keep(fitted, best)
 		p.tell(r.watch, "{early-stop}: the weights are those of the best evaluation, and their objective is not known; "+
 			"that of the last ones is in metrics.jsonl")
-		return nil
-	case fitted.Status != learn.TimeLimit:
-		return nil
-	}
-	e, loss := p.Evaluations[0], [2]float64{}
-	inTime, stop := context.WithTimeout(ctx, max(evaluationGrace, 2*left/3))
-	defer stop()
-	for i, m := range []*crf.Model{fitted.Model, best} {
-		w := p.inference(p.original(m), infer.Limits{})
-		scored, err := w.score(inTime, e, false, 0)
-		if inTime.Err() != nil {
-			return nil
+	case result.Status != learn.TimeLimit:
+		return nil, nil
+	default:
+		if scored, err = r.score(ctx, result, 0); err != nil || ctx.Err() != nil {
+			return nil, err
 		}
-		if err != nil {
-			return fmt.Errorf("evaluation %s: %w", e.Name, err)
+		loss := scored.Score.MeanLogLoss()
+		if loss <= result.BestValue {
+			return scored, nil
 		}
-		loss[i] = scored.Score.MeanLogLoss()
-	}
-	if loss[1] < loss[0] {
-		keep(fitted, best)
 		p.tell(r.watch, fmt.Sprintf("{max-time} ended the run: the weights are those of its best evaluation, with log loss "+
-			"%.4f on %s, where the last ones have %.4f; their objective is not known", loss[1], e.Name, loss[0]))
+			"%.4f on %s, where the last ones have %.4f; their objective is not known", result.BestValue, scored.Name, loss))
 	}
-	return nil
+	keep(result.Result, best)
+	*result = *p.result(result.Result)
+	return nil, r.saveModel(result)
 }
 
 // keep takes the weights of the best evaluation: what was found of the last ones does not hold of these.
@@ -113,8 +109,9 @@ func keep(fitted *learn.Result, best *crf.Model) {
 // Record is the recorder of the run: metrics have one line per iteration. The exact
 // values of checks are in result.json.
 func (r *run) Record(e learn.Event) error {
-	if r.watch.Iteration != nil {
-		r.watch.Iteration(e)
+	if told := e; r.watch.Iteration != nil {
+		told.Elapsed += r.before
+		r.watch.Iteration(told)
 	}
 	if r.folder == nil {
 		return nil

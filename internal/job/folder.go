@@ -146,6 +146,9 @@ type run struct {
 	watch Watch
 	began time.Time
 
+	before time.Duration // the training began, reading and choosing
+	took   times
+
 	folder  *Folder                  // nil: memory alone, and then the rest is not used
 	files   *runfolder.Run           // the folder
 	metrics *runfolder.MetricsWriter // nil until the run changes its folder
@@ -153,6 +156,7 @@ type run struct {
 	weights []float64                // scratch, where there is a reference to compare with
 
 	checkpointed bool // there is a checkpoint
+	hurried      bool // there was no time to train a model to compare with
 }
 
 // openRun writes what is known before training into a new folder, or reads what the run to resume has come to.
@@ -160,9 +164,6 @@ func openRun(folder *Folder, p *Prepared, watch Watch) (*run, error) {
 	r := &run{p: p, watch: watch, began: p.Began}
 	if p.Reference != nil {
 		r.weights = make([]float64, p.Problem.Model.Layout.Size)
-	}
-	if r.began.IsZero() {
-		r.began = time.Now()
 	}
 	if folder == nil {
 		return r, nil

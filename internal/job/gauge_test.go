@@ -40,8 +40,7 @@ func TestGaugeScores(t *testing.T) {
 		values := make([]float64, len(g.Terms))
 		g.values(values, m.Weights)
 		u, v := in.Graph.Ends()
-		offset := math.NaN()
-		x := make([]int, 4)
+		offset, x := math.NaN(), make([]int, 4)
 		for state := range int(math.Pow(float64(c.k), 4)) {
 			for s := range x {
 				x[s] = state % c.k

@@ -238,6 +238,8 @@ type Scored struct {
 	Unproved   int               // joint states that may not be the most probable
 	Unsettled  Unsettled
 	Note       string // what its report says of it; or ""
+
+	sweeps float64 // over all networks
 }
 
 // picturesPerSet is how many images of a set are drawn.
@@ -282,6 +284,7 @@ func (w Inference) score(ctx context.Context, e *Evaluation, likelihood bool, pi
 			s.Unproved++
 		}
 		s.Unsettled.add(e.Instances[i].Name, p.beliefs)
+		s.sweeps += float64(p.beliefs.Sweeps)
 		if i >= pictures {
 			return nil
 		}

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"path/filepath"
 	"slices"
 	"time"
@@ -25,7 +26,7 @@ type Watch struct {
 	// Opened is told that the folder is open, and with it the run to resume, or why not; its answer
 	// ends the training unless it is nil. Processes that train together agree there.
 	Opened func(error) error
-	// Iteration is told of every iteration and check.
+	// Iteration is told of every iteration and check; Elapsed counts from Task.Began there.
 	Iteration func(learn.Event)
 	// Checking is told of every pass of a check, as learn.Settings.Checking.
 	Checking func(passes int, residual float64)
@@ -109,31 +110,50 @@ func (p *Prepared) Train(ctx context.Context, folder *Folder, watch Watch) (*Res
 	if err := run.beginWithFeatures(ctx); err != nil {
 		return nil, err
 	}
-	fitted, times, err := run.fit(ctx)
+	fitted, err := run.fit(ctx)
 	if err != nil {
 		return nil, run.fail(err)
 	}
-	result, err := run.finish(ctx, fitted, times)
+	result, err := run.finish(ctx, fitted)
 	return result, run.goesOn(err)
 }
 
 // finish writes what a training has come to, what is worth most first.
-func (r *run) finish(ctx context.Context, fitted *learn.Result, times times) (*Result, error) {
+func (r *run) finish(ctx context.Context, fitted *learn.Result) (*Result, error) {
 	result := r.p.result(fitted)
-	if err := r.saveModel(result); err != nil {
+	if err := r.saveModel(result); err != nil { // before it is evaluated, which may take long
 		return nil, err
+	}
+	started := time.Now()
+	first, err := r.keepBest(ctx, result)
+	if err != nil && ctx.Err() == nil {
+		return nil, err
+	}
+	r.took.evaluated = time.Since(started)
+	r.p.tell(r.watch, resultNotes(result.Result)...)
+	if r.p.Options.WriteProof && math.IsNaN(result.Suboptimality) {
+		r.p.tell(r.watch, "{proof}: nothing is proved of these weights: no bound is known, or no check of them has ended")
 	}
 	if err := r.spread(ctx, result); err != nil {
 		return nil, err
 	}
-	started := time.Now()
-	var err error
-	if result.Scores, result.Unevaluated, err = r.p.evaluate(ctx, result, r.watch); err != nil {
+	started = time.Now()
+	if result.Scores, result.Unevaluated, err = r.evaluate(ctx, result, first); err != nil {
 		return nil, err
 	}
-	times.evaluated = time.Since(started)
-	result.Summary = r.summarise(result, times)
+	r.took.evaluated += time.Since(started)
+	r.noteLate(fitted)
+	result.Summary = r.summarise(result)
 	return result, r.report(result)
+}
+
+// noteLate says what a training took that has outlasted its time, by more than a tenth and a second.
+func (r *run) noteLate(fitted *learn.Result) {
+	total, most := r.took.earlier+time.Since(r.began).Seconds(), r.p.Options.MaxTime.Seconds()
+	if evaluated := r.took.evaluated.Seconds(); most > 0 && total > 1.1*most+1 {
+		r.p.tell(r.watch, fmt.Sprintf("the run takes %.1f s, and {max-time} gives it %.3g: training took %.1f, scores, "+
+			"which are of all data, %.1f, and the rest reading and choosing", total, most, fitted.Seconds, evaluated))
+	}
 }
 
 // times are what the parts of a training took.
@@ -141,6 +161,26 @@ type times struct {
 	earlier float64 // seconds of training before this start
 	// evaluating is the time of evaluations during training, evaluated that of the final ones.
 	evaluating, evaluated time.Duration
+	// expected is what the last one in training took, or would have taken for all instances, with so many sweeps in the
+	// mean over each network.
+	expected time.Duration
+	sweeps   float64
+}
+
+// reserve is what of a limit of time is for the final evaluation, a model to compare with and reports.
+func (t *times) reserve(limit time.Duration) time.Duration {
+	growth := min(evaluationGrowth, float64(PredictLimits.MaxSweeps)/max(1, t.sweeps))
+	return time.Duration(evaluationShare*float64(limit) + growth*float64(t.expected))
+}
+
+// within is how many sweeps over each network an evaluation has time for: at least those of folds, after which labels
+// hardly change.
+func (t *times) within(left time.Duration) int {
+	if !(t.sweeps > 0) || left == 0 { // nothing is known, or there is no limit
+		return PredictLimits.MaxSweeps
+	}
+	most := min(t.sweeps*float64(left)/float64(t.expected), float64(PredictLimits.MaxSweeps))
+	return max(int(most), foldLimits.MaxSweeps)
 }
 
 // Kind says what an Error is about.
@@ -217,8 +257,8 @@ func (p *Prepared) Follow(ctx context.Context, folder *Folder, opened func(error
 	if err := r.beginWithFeatures(ctx); err != nil {
 		return err
 	}
-	s, spent := own.Settings, time.Duration(0)
-	s.Evaluate, s.EarlyStop = own.evaluateDuring(Watch{}, &spent, nil), own.earlyStop
+	s := own.Settings
+	s.Evaluate, s.EarlyStop = own.evaluateDuring(Watch{}, &times{}, r.left(learningShare), nil), own.earlyStop
 	if !folder.NoCheckpoint {
 		s.Checkpoint = func(*learn.State) error { return nil }
 	}

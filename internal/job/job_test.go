@@ -377,30 +377,75 @@ func TestTimeKeepsTheBest(t *testing.T) {
 	}
 }
 
+// TestLateRun: where all time went by before, a quarter of it is still for learning, and no other model is
+// trained. The final score is of all data with few sweeps, as a note says, which an inference of as many gives, too.
+func TestLateRun(t *testing.T) {
+	graph := blocks{nodes: 4000, states: 3, degree: 4, same: .85, noise: 1, known: 4000, seed: 4}
+	set := oracle.Must(dataset.Open(t.Context(), graph.tables(t), dataset.Options{}))(t)
+	e := oracle.Must(NewEvaluation("dev", set, set.Instances, "", ""))(t)
+	task := Task{Set: set, Evaluations: []*Evaluation{e}, Began: time.Now().Add(-time.Hour)}
+	p := prepare(t, Options{Settings: learn.Settings{MaxTime: time.Second, RelativeTolerance: 1e-300}}, task)
+	r := oracle.Must(p.Train(t.Context(), nil, Watch{}))(t)
+	oracle.Equal(t, r.Status, learn.TimeLimit, "status after %d iterations", r.Iterations)
+	oracle.Contains(t, strings.Join(r.Summary.Notes, ""), "gives it 1: training", "no time to train a model without edges")
+	late := &run{p: p, began: p.Began, took: times{expected: time.Hour, sweeps: 100}}
+	edges, w := r.Model.Model.Layout.Edge[0], r.Model.Model.Weights
+	for i := range w { // strong edges and weak nodes settle slowly
+		w[i] = 0.1 * math.Sin(float64(i))
+	}
+	for y := range 3 {
+		w[edges.At+edges.Len/9*4*y] = 1.5
+	}
+	got := oracle.Must(late.score(t.Context(), r, 0))(t)
+	few := p.inference(r.Model.Model, PredictLimits)
+	few.Limits.MaxSweeps, few.Settled = foldLimits.MaxSweeps, PredictTolerance
+	want := oracle.Must(few.Score(t.Context(), e, false))(t)
+	oracle.Equal(t, got.Score.MeanLogLoss(), want.Score.MeanLogLoss(), "log loss")
+	if want.Unsettled.Count == 0 || !strings.Contains(got.Note, "30 sweeps over each network of dev") {
+		t.Errorf("%d are not settled, and the note is %q", want.Unsettled.Count, got.Note)
+	}
+	late.took.expected, late.began = time.Microsecond, time.Now()
+	if all := oracle.Must(late.score(t.Context(), r, 0))(t); all.Note != "" || all.sweeps <= got.sweeps {
+		t.Errorf("in time: %v sweeps, and before %v; %s", all.sweeps, got.sweeps, all.Note)
+	}
+}
+
+// TestReserve: a tenth, and half as much again as the last evaluation took, or what all sweeps there may be take.
+func TestReserve(t *testing.T) {
+	for _, test := range []struct{ sweeps, want float64 }{{0, 96}, {100, 96}, {250, 78}, {300, 66}} {
+		took := times{expected: time.Minute, sweeps: test.sweeps}
+		oracle.Near(t, took.reserve(time.Minute).Seconds(), test.want, 1e-9, "after %v sweeps", test.sweeps)
+	}
+	for left, want := range map[time.Duration]int{0: 300, time.Second: 30, 36 * time.Second: 60, time.Hour: 300} {
+		took := times{expected: time.Minute, sweeps: 100}
+		oracle.Equal(t, took.within(left), want, "sweeps in %v", left)
+	}
+}
+
 // TestEvaluationsTakeATenth: where nobody says how often, evaluations that take long are put off.
 func TestEvaluationsTakeATenth(t *testing.T) {
 	set := chains(t, 3)
 	e := oracle.Must(NewEvaluation("dev", set, set.Instances, "", ""))(t)
 	p := prepare(t, Options{}, Task{Set: set, Evaluations: []*Evaluation{e}})
-	spent := time.Duration(0)
+	var took times
 	evaluate := p.evaluateDuring(Watch{Instances: func(_ string, done, _ int) {
 		if done == 1 {
 			time.Sleep(evaluationGrace)
 		}
-	}}, &spent, nil)
+	}}, &took, 0, nil)
 	for range 2 { // it would take 1.5 s
-		if values, err := evaluate(p.Problem.Model); err != nil || values != nil || spent > 2*evaluationGrace {
-			t.Errorf("values are %v, %v, after %v", values, err, spent)
+		if values, err := evaluate(p.Problem.Model); err != nil || values != nil || took.evaluating > 2*evaluationGrace {
+			t.Errorf("values are %v, %v, after %v", values, err, took.evaluating)
 		}
 	}
 	p.Options.EvaluateEvery = 1
 	drawn := ""
 	draw := func(s *Scored) error { drawn += s.Name; return nil }
-	if values, err := p.evaluateDuring(Watch{}, &spent, draw)(p.Problem.Model); err != nil || values == nil || drawn != "dev" {
-		t.Errorf("what was asked for is %v, %v, and drawn is %q", values, err, drawn)
+	if v := oracle.Must(p.evaluateDuring(Watch{}, &took, 0, draw)(p.Problem.Model))(t); v == nil || drawn != "dev" {
+		t.Errorf("what was asked for is %v, and drawn is %q", v, drawn)
 	}
-	p.Settings.MaxTime = time.Nanosecond
-	if values, err := p.evaluateDuring(Watch{}, &spent, draw)(p.Problem.Model); err != nil || values != nil {
+	values, err := p.evaluateDuring(Watch{}, &took, time.Nanosecond, draw)(p.Problem.Model)
+	if err != nil || values != nil {
 		t.Errorf("behind the limit of time it is %v, %v", values, err)
 	}
 }

@@ -198,9 +198,7 @@ func (m *Model) Errors() ([]float64, error) {
 }
 
 // Couplings returns those that the model's run has written, largest first.
-func (m *Model) Couplings() ([]CouplingRow, error) {
-	return ReadCouplings(m.beside(CouplingsFile))
-}
+func (m *Model) Couplings() ([]CouplingRow, error) { return ReadCouplings(m.beside(CouplingsFile)) }
 
 // exact reports whether the model predicts by exact inference, where that is cheap: it was trained by it.
 func (m *Model) exact() bool { return m.Meta[MetaCounting] == countingExact }

@@ -50,9 +50,8 @@ func (r *run) beginWithFeatures(ctx context.Context) error {
 	if !p.featuresFirst() {
 		return nil
 	}
-	started := time.Now()
-	m, err := p.fitWithoutEdges(ctx, featuresPasses, time.Duration(choiceShare*float64(p.Settings.MaxTime)),
-		p.Settings.Group)
+	m, err := modelOf(p.fitWithoutEdges(ctx, featuresPasses, time.Duration(choiceShare*float64(r.left(learningShare))),
+		p.Settings.Group))
 	interrupted := ctx.Err() != nil
 	if g := p.Settings.Group; g != nil {
 		interrupted = g.Any(interrupted)
@@ -64,13 +63,12 @@ func (r *run) beginWithFeatures(ctx context.Context) error {
 		return err
 	}
 	p.Problem.Model, p.alone = m, m
-	p.spend(time.Since(started))
 	return nil
 }
 
 // fitWithoutEdges learns node weights without edges.
 func (p *Prepared) fitWithoutEdges(ctx context.Context, passes float64, limit time.Duration,
-	group learn.Group) (*crf.Model, error) {
+	group learn.Group) (*learn.Result, error) {
 	problem := p.Problem
 	problem.Counting, problem.Data = nil, withoutEdges(p.Problem.Data)
 	s := learn.Settings{Threads: p.Settings.Threads, Memory: p.Settings.Memory, Seed: p.Settings.Seed,
@@ -79,7 +77,7 @@ func (p *Prepared) fitWithoutEdges(ctx context.Context, passes float64, limit ti
 	if err != nil {
 		return nil, err
 	}
-	return modelOf(learn.Fit(ctx, problem, s))
+	return learn.Fit(ctx, problem, s)
 }
 
 // modelOf is the model of a result, if there is one.
@@ -95,12 +93,23 @@ const fewestPasses, mostPasses = 10, 100
 
 // withoutEdges returns a model of the same features without edges, on the scale that is learned with, to compare a
 // training with: what that began with, what a rule gave edges to, or one of as many passes, which take a small part
-// of the time of passes with edges.
-func (p *Prepared) withoutEdges(ctx context.Context, r *Result) (_ *crf.Model, err error) {
-	if p.alone == nil {
-		passes := min(mostPasses, max(fewestPasses, math.Ceil(r.Passes)))
-		p.alone, err = p.fitWithoutEdges(ctx, passes, time.Duration(evaluationShare*float64(p.Options.MaxTime)), nil)
+// of the time of passes with edges; nil, with a note, where --max-time would end it before that.
+func (r *run) withoutEdges(ctx context.Context, passes float64) (_ *crf.Model, err error) {
+	p := r.p
+	if p.alone != nil || r.hurried {
+		return p.alone, nil
 	}
+	limit, least := r.left(0), time.Duration(evaluationShare/2*float64(p.Options.MaxTime))
+	var fitted *learn.Result
+	if limit >= least {
+		fitted, err = p.fitWithoutEdges(ctx, min(mostPasses, max(fewestPasses, math.Ceil(passes))), limit/2, nil)
+	}
+	if err == nil && (fitted == nil || fitted.Status == learn.TimeLimit) {
+		r.hurried = true
+		p.tell(r.watch, "{max-time} left no time to train a model without edges to compare with; {no-edges} trains it alone")
+		return nil, nil
+	}
+	p.alone, err = modelOf(fitted, err)
 	return p.alone, err
 }
 

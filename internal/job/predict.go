@@ -128,8 +128,7 @@ func (w Inference) predict(ctx context.Context, out string, set *dataset.Set, in
 // NAME.png of images, in the colours of those that the model learned from, and predict.json.
 func (w Inference) PredictInto(ctx context.Context, run *runfolder.Run, set *dataset.Set, instances []*crf.Instance,
 	held [][]int32) (*Prediction, error) {
-	names := UniqueNames(instances)
-	palette := paletteOf(set)
+	names, palette := UniqueNames(instances), paletteOf(set)
 	p, err := w.predict(ctx, run.Dir(), set, instances, held, func(i int, _, b *infer.Beliefs) (string, error) {
 		labels, name := set.Labels(instances[i], b.Labels), names[i]+".npz"
 		err := run.Via(name, func(path string) error { return writeBeliefs(path, labels, b) })
@@ -163,8 +162,7 @@ func (w Inference) PredictInto(ctx context.Context, run *runfolder.Run, set *dat
 //	                             of states of any node, and rows are filled with 0
 //	states   [n] int32           the number of states of every node
 func writeBeliefs(path string, labels []int32, b *infer.Beliefs) error {
-	states := make([]int32, len(labels))
-	most := 0
+	states, most := make([]int32, len(labels)), 0
 	for s := range labels {
 		n := len(b.Of(s))
 		states[s], most = int32(n), max(most, n)
@@ -289,8 +287,7 @@ func appendOf[T any](list, some []T, i int) []T {
 
 // UniqueNames returns a file name for every instance: its own where it is unique.
 func UniqueNames(instances []*crf.Instance) []string {
-	names := make([]string, len(instances))
-	used := map[string]bool{"": true, ".": true}
+	names, used := make([]string, len(instances)), map[string]bool{"": true, ".": true}
 	for i, in := range instances {
 		own := strings.TrimSuffix(filepath.Base(in.Name), ".npz")
 		name := own

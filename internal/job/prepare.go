@@ -41,7 +41,7 @@ type Task struct {
 	// Group is several processes that train together, each with all of the data; nil: this one
 	// alone. Process 0 calls Train, the others Follow.
 	Group learn.Group
-	// Began is when the work did, for Summary.TotalSeconds; zero: with Train.
+	// Began is when the work did, for --max-time and Summary.TotalSeconds; zero: with Prepare.
 	Began time.Time
 }
 
@@ -113,7 +113,9 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 	if p.Selection, err = o.selectEdges(ctx, &t); err != nil {
 		return nil, err
 	}
-	p.Task = t
+	if p.Task = t; t.Began.IsZero() {
+		p.Began = time.Now()
+	}
 	p.priorOfSites()
 	o = p.Options
 	if o.Spill != "" {
@@ -368,8 +370,7 @@ func (p *Prepared) cut() error {
 	}
 	var together int
 	var err error
-	if p.cuts, together, err = cut.Cut(p.Settings.Cut).Resolve(p.Problem.Model, p.Problem.Data,
-		cut.Cache()); err != nil {
+	if p.cuts, together, err = cut.Cut(p.Settings.Cut).Resolve(p.Problem.Model, p.Problem.Data, cut.Cache()); err != nil {
 		return usagef("%w", err)
 	}
 	if p.Settings.Together == 0 {
@@ -435,9 +436,7 @@ func (p *Prepared) Try(ctx context.Context) (t Trial, err error) {
 	if p.Options.Physics == "" || !p.Options.Method.Local() || p.Settings.Group != nil {
 		return Trial{math.NaN(), math.NaN(), math.NaN()}, nil
 	}
-	if !p.Began.IsZero() {
-		t.Beside = time.Since(p.Began).Seconds()
-	}
+	t.Beside = time.Since(p.Began).Seconds()
 	s := p.Settings
 	s.MaxTime = min(tryTime, cmp.Or(s.MaxTime, tryTime))
 	course := Doneness{Settings: s}
@@ -475,8 +474,7 @@ func spilled(make counting.Func, space *spill.Space) counting.Func {
 		if err != nil || moved[c] {
 			return c, err
 		}
-		lists := []*[]float64{&c.Node, &c.Edge, &c.Split, &c.Rho}
-		bytes := int64(0)
+		lists, bytes := []*[]float64{&c.Node, &c.Edge, &c.Split, &c.Rho}, int64(0)
 		for _, list := range lists {
 			bytes += spill.Room[float64](len(*list))
 		}

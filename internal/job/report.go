@@ -72,8 +72,7 @@ func (r *run) writeReport(result *Result) error {
 
 // newPage is a report that says what run it is of, of what data, and when it was.
 func (r *run) newPage(result *Result) *report.Report {
-	data := numeric.Map(r.folder.Config.Data, filepath.Base)
-	nodes := 0
+	data, nodes := numeric.Map(r.folder.Config.Data, filepath.Base), 0
 	for _, in := range r.p.Set.Instances {
 		nodes += in.Graph.NumNodes()
 	}

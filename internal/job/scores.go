@@ -44,8 +44,7 @@ func (s *Scored) metrics() (list []metric) {
 		}
 	}
 	_, mean := s.Score.Classes()
-	return append(list,
-		metric{"accuracy", "accuracy", s.Score.Accuracy(), percent},
+	return append(list, metric{"accuracy", "accuracy", s.Score.Accuracy(), percent},
 		metric{"class_accuracy", "mean class accuracy", mean.Recall, percent},
 		metric{"f1", "mean F1", mean.F1, percent},
 		metric{"iou", "mean IoU", mean.IoU, percent},
@@ -69,8 +68,7 @@ func (s *Scored) Measures() [][]string {
 	}
 	if l := s.Likelihood; l != nil && l.Labels > 0 {
 		n := float64(l.Labels)
-		rows = append(rows,
-			[]string{"negative log-likelihood (nats per label)", fmt.Sprintf("%.4f", l.NegativeLog/n)},
+		rows = append(rows, []string{"negative log-likelihood (nats per label)", fmt.Sprintf("%.4f", l.NegativeLog/n)},
 			[]string{"  which is", likelihoodTexts[string(l.Bound)]})
 	}
 	return rows

@@ -184,8 +184,7 @@ func (p *Prepared) replicate(ctx context.Context, problem learn.Problem, n int,
 	if len(units) < 2 {
 		return nil, nil, fmt.Errorf("there is one sample alone, and nothing to resample")
 	}
-	block := int(math.Ceil(math.Cbrt(float64(len(units)))))
-	settings := p.Settings
+	block, settings := int(math.Ceil(math.Cbrt(float64(len(units))))), p.Settings
 	settings.Threads = 1
 	settings.GradientTolerance, settings.RelativeTolerance = 0, replicateTolerance
 	settings.Proof, settings.ErrorShare = 0, 0
@@ -193,8 +192,7 @@ func (p *Prepared) replicate(ctx context.Context, problem learn.Problem, n int,
 	var counting sync.Mutex
 	all, failed, done := make([][]float64, n), make([]error, n), 0
 	err = parallel.Each(ctx, n, p.Options.Threads, func(i int) {
-		rng := rand.New(rand.NewPCG(p.Options.Seed, uint64(i)))
-		sub := problem
+		rng, sub := rand.New(rand.NewPCG(p.Options.Seed, uint64(i))), problem
 		if sub.Data, failed[i] = resample(units, block, rng); failed[i] != nil {
 			return
 		}

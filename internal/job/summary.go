@@ -93,8 +93,8 @@ var objectiveKinds = map[learn.Method]string{
 // variational is the objective of the methods that infer.
 const variational = "variational"
 
-func (r *run) summarise(result *Result, took times) *Summary {
-	f, unknown := result.Result, runfolder.Float(math.NaN())
+func (r *run) summarise(result *Result) *Summary {
+	f, took, unknown := result.Result, r.took, runfolder.Float(math.NaN())
 	s := &Summary{
 		Course: r.p.course(f), Method: r.p.MethodText(), Converged: f.Status.Stationary(), Optimum: r.optimum(f),
 		ObjectiveKind: variational, FirstGradNorm: runfolder.Float(f.FirstGradientNorm),
@@ -103,12 +103,10 @@ func (r *run) summarise(result *Result, took times) *Summary {
 		EvaluationSeconds: (took.evaluating + took.evaluated).Seconds(),
 		TotalSeconds:      took.earlier + time.Since(r.began).Seconds(),
 		Checked:           f.Checked, Residual: runfolder.Float(f.Residual), InferenceConverged: f.InferenceConverged,
-		Gap:        runfolder.Float(numeric.Gap(f.Gap, f.Objective)),
-		StateBytes: f.StateBytes, PeakBytes: peakBytes(),
+		Gap: runfolder.Float(numeric.Gap(f.Gap, f.Objective)), StateBytes: f.StateBytes, PeakBytes: peakBytes(),
 		ThetaNorm: runfolder.Float(numeric.Norm(f.Model.Weights)), ThetaSHA256: HashWeights(f.Model.Weights),
 		Model: result.Model.Path, Notes: append(option.Notes{}, r.p.Notes...),
-		Prior:  runfolder.Float(cmp.Or(r.p.Options.Prior, math.NaN())),
-		Choice: r.p.choice, Selection: r.p.Selection,
+		Prior: runfolder.Float(cmp.Or(r.p.Options.Prior, math.NaN())), Choice: r.p.choice, Selection: r.p.Selection,
 		WeightsWithin: runfolder.Float(math.Sqrt(2 * f.Suboptimality / r.p.Problem.L2)),
 	}
 	if counts := r.p.Set.MeansWeights; counts != nil { // θ is at most so much further away: see standardise

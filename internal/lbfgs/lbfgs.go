@@ -59,9 +59,7 @@ func (s *State) Possible() error {
 }
 
 // Next returns the slices that the next pair is to be written to, before Store.
-func (q *Curvature) Next() (s, y []float64) {
-	return q.s[q.place], q.y[q.place]
-}
+func (q *Curvature) Next() (s, y []float64) { return q.s[q.place], q.y[q.place] }
 
 // Store keeps the pair written to Next if it shows positive curvature.
 func (q *Curvature) Store() {
@@ -79,9 +77,7 @@ func (q *Curvature) Store() {
 }
 
 // Reset forgets all pairs; scale is γ until the next pair measures it anew.
-func (q *Curvature) Reset(scale float64) {
-	q.pairs, q.scale = 0, scale
-}
+func (q *Curvature) Reset(scale float64) { q.pairs, q.scale = 0, scale }
 
 // Rescale measures γ anew, of another P.
 func (q *Curvature) Rescale() {

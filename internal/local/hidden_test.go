@@ -38,8 +38,7 @@ func TestHiddenSpins(t *testing.T) {
 		return sum
 	}
 	var labels [][]int32
-	p := make([]float64, 1<<sites)
-	total := 0.0
+	p, total := make([]float64, 1<<sites), 0.0
 	for x := range p {
 		total += math.Exp(score(m.Weights, x))
 		p[x] = total

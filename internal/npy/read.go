@@ -182,9 +182,7 @@ func IndexText(shape []int, i int) string {
 }
 
 // ShapeText writes a shape as NumPy does.
-func ShapeText(shape []int) string {
-	return strings.ReplaceAll(fmt.Sprint(shape), " ", ", ")
-}
+func ShapeText(shape []int) string { return strings.ReplaceAll(fmt.Sprint(shape), " ", ", ") }
 
 // Values is an array of any shape in row-major order: of integers, or of floating-point numbers in the precision they
 // were saved in. One of Ints, Double and Single is used.

@@ -13,9 +13,7 @@ import (
 // Resize returns a slice of n entries in the memory of s, or in new memory where that
 // is too short. The first min(len(s), n) entries are those of s, the others have any
 // value. Memory grows in proportion, so that a slice may be lengthened step by step.
-func Resize[T any](s []T, n int) []T {
-	return slices.Grow(s, max(0, n-len(s)))[:n]
-}
+func Resize[T any](s []T, n int) []T { return slices.Grow(s, max(0, n-len(s)))[:n] }
 
 // RelativeDistance returns ‖x − y‖/‖y‖: 0 where the two are equal, zero vectors too,
 // +Inf where only y is zero, and NaN where their lengths differ.

@@ -39,8 +39,7 @@ func TestPoolPassesPanicsOn(t *testing.T) {
 	const workers = 3
 	for bad := range workers {
 		var working atomic.Int64
-		broken := true
-		p := NewPool[int](workers, nil)
+		broken, p := true, NewPool[int](workers, nil)
 		p.job = func(_ *int, worker, _ int) {
 			working.Add(1)
 			defer working.Add(-1)

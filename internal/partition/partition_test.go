@@ -105,8 +105,7 @@ func checkGroups(t oracle.TB, p *partition.Partition) {
 				t.Fatalf("group %d of block %d is the run %d:%d, want it to start at %d", i, b, group.Lo, group.Hi, lo)
 			}
 			lo = group.Hi
-			edges := block.Edges[group.Lo:group.Hi]
-			other := group.Other
+			edges, other := block.Edges[group.Lo:group.Hi], group.Other
 			if i == 0 && other != b {
 				t.Fatalf("the first group of block %d leads to block %d", b, other)
 			}

@@ -68,8 +68,7 @@ func wheel(hue, saturation, value float64) color.RGBA {
 
 // paletteOf returns the colours of classes: those that they are called by, if all are, or else those of ClassPalette.
 func paletteOf(names []string) []color.RGBA {
-	palette := ClassPalette(len(names))
-	called := make([]color.RGBA, len(names))
+	palette, called := ClassPalette(len(names)), make([]color.RGBA, len(names))
 	for k, name := range names {
 		digits, ok := strings.CutPrefix(name, "#")
 		c, err := strconv.ParseUint(digits, 16, 24)

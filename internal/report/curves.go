@@ -142,8 +142,7 @@ func (s *curveSheet) plot() {
 		s.box.left += label
 	}
 	s.box.bottom -= tickLength + tickGap + tickLetters.size
-	ticksY := s.y.ticks(max(1, int((s.box.bottom-s.box.top)/tickPitchY)))
-	widest := 0.0
+	ticksY, widest := s.y.ticks(max(1, int((s.box.bottom-s.box.top)/tickPitchY))), 0.0
 	for _, t := range ticksY {
 		widest = max(widest, tickLetters.width(t.label))
 	}

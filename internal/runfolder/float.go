@@ -27,6 +27,4 @@ func (f *Float) UnmarshalJSON(text []byte) error {
 }
 
 // isFinite tells whether v is neither NaN nor infinite.
-func isFinite(v float64) bool {
-	return !math.IsNaN(v) && !math.IsInf(v, 0)
-}
+func isFinite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -30,6 +30,4 @@ func tryLock(file *os.File, alone bool) error {
 }
 
 // release removes the lock file first and unlocks it then: who opens it in between finds that its name is gone.
-func release(file *os.File) error {
-	return errors.Join(os.Remove(file.Name()), file.Close())
-}
+func release(file *os.File) error { return errors.Join(os.Remove(file.Name()), file.Close()) }

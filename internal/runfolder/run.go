@@ -171,9 +171,7 @@ func (run *Run) Close() error {
 func (run *Run) Dir() string { return run.dir }
 
 // Path is where the file called name, with slashes, lies in the run folder.
-func (run *Run) Path(name string) string {
-	return filepath.Join(run.dir, filepath.FromSlash(name))
-}
+func (run *Run) Path(name string) string { return filepath.Join(run.dir, filepath.FromSlash(name)) }
 
 // WriteFile writes the file called name, with slashes, through fill. Folders on the way are made. Readers see the old
 // file or the whole new one: the bytes go to a temporary file, which is synced and renamed. An error of fill leaves
@@ -281,9 +279,7 @@ var leftover = regexp.MustCompile(`^\.(blockbp-[0-9]+|[^/]+\.(json|jsonl|csv|saf
 func IsLeftover(name string) bool { return leftover.MatchString(name) }
 
 // isOurs reports a leftover that is a file or a folder, as those that are written are.
-func isOurs(e fs.DirEntry) bool {
-	return IsLeftover(e.Name()) && (e.IsDir() || e.Type().IsRegular())
-}
+func isOurs(e fs.DirEntry) bool { return IsLeftover(e.Name()) && (e.IsDir() || e.Type().IsRegular()) }
 
 // RemoveLeftovers removes what processes that were killed while they wrote into the
 // folder, or into one right in it, have left there.

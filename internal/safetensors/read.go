@@ -59,8 +59,7 @@ func NewFile(r io.ReaderAt, size int64) (*File, error) {
 		return nil, fmt.Errorf("header length is %d, but only %d bytes follow: the file was cut short or is not "+
 			"safetensors", headerBytes, size-8)
 	}
-	dataAt := 8 + int64(headerBytes)
-	header := make([]byte, headerBytes)
+	dataAt, header := 8+int64(headerBytes), make([]byte, headerBytes)
 	if _, err := io.ReadFull(io.NewSectionReader(r, 8, int64(headerBytes)), header); err != nil {
 		return nil, err
 	}

@@ -25,9 +25,7 @@ func write(t testing.TB, metadata map[string]string, tensors ...Tensor) []byte {
 	return b.Bytes()
 }
 
-func open(data []byte) (*File, error) {
-	return NewFile(bytes.NewReader(data), int64(len(data)))
-}
+func open(data []byte) (*File, error) { return NewFile(bytes.NewReader(data), int64(len(data))) }
 
 // file puts together a file with the given header.
 func file(header, data string) []byte {

@@ -24,8 +24,7 @@ var topics = []string{"inference", "learning", "optimisation", "vision"}
 
 // fillGraph writes papers.nodes.tsv and papers.edges.tsv.
 func fillGraph(f *folder, seed uint64) {
-	rng := source(seed, 0)
-	topic := make([]int, papers)
+	rng, topic := source(seed, 0), make([]int, papers)
 	for i := range topic {
 		topic[i] = i % len(topics)
 	}

@@ -119,8 +119,7 @@ func (o *Generated) addInstance(i, threads int) error {
 
 // sample draws every sample in a chain, and from a random source, of its own.
 func (o *Generated) sample(in *crf.Instance, instance, threads int) [][]int32 {
-	network := ground.Condition(o.Truth, in)
-	labels := make([][]int32, o.Spec.Samples)
+	network, labels := ground.Condition(o.Truth, in), make([][]int32, o.Spec.Samples)
 	_ = parallel.Each(context.Background(), len(labels), threads, func(j int) {
 		rng := o.Spec.Source(streamSamples, uint64(instance)<<16+uint64(j))
 		labels[j] = gibbs.Sample(network, o.Spec.Sweeps, rng)

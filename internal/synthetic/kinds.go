@@ -134,6 +134,4 @@ func (f *folder) manifest(part string, m dataset.Manifest) {
 }
 
 // npz writes an instance.
-func (f *folder) npz(name string, arrays *dataset.Arrays) {
-	f.write(name, arrays.WriteFile)
-}
+func (f *folder) npz(name string, arrays *dataset.Arrays) { f.write(name, arrays.WriteFile) }

@@ -342,8 +342,7 @@ func TestReadEvidenceRefuses(t *testing.T) {
 		{"2\n1 2 0\n0\n", "of several samples give one"}, // 1 in state 2 and 0 in state 0, but for the lines
 		{"1\n1 2 0\n", "x.evid:2: variable 2 does not exist: the network has 2 variables"},
 		{"2\n0 1\n1 3\n", "x.evid:3: variable 1 has state 3, want 0 to 2"},
-		{"2 0 1 0 1", "x.evid:1: variable 0 is observed twice"},
-		{"2147483647 2147483647 1", "want so many pairs"},
+		{"2 0 1 0 1", "x.evid:1: variable 0 is observed twice"}, {"2147483647 2147483647 1", "want so many pairs"},
 	} {
 		_, err := uai.ReadEvidence(strings.NewReader(c.text), "x.evid", n)
 		var located *uai.Error

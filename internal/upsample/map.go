@@ -184,8 +184,7 @@ func (r *reader) row(dst []float64, m *Map, row int) {
 	across := float64(m.across.weight[p-at.line])
 	a, b, c, e := r.corners[:d], r.corners[d:][:d], r.corners[2*d:][:d], r.corners[3*d:][:d]
 	for j := range dst[:d] {
-		upper := a[j] + float64(across*(b[j]-a[j]))
-		lower := c[j] + float64(across*(e[j]-c[j]))
+		upper, lower := a[j]+float64(across*(b[j]-a[j])), c[j]+float64(across*(e[j]-c[j]))
 		dst[j] = upper + float64(at.down*(lower-upper))
 	}
 }

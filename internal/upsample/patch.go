@@ -79,9 +79,7 @@ func (p *Patch) at(cell int32) []float64 {
 }
 
 // Add adds the cells of some rows, with numbers that are zeros.
-func (p *Patch) Add(rows []int32) {
-	p.corners(rows, func(c corner, _, _ int) { p.add(c) })
-}
+func (p *Patch) Add(rows []int32) { p.corners(rows, func(c corner, _, _ int) { p.add(c) }) }
 
 // Interpolate writes the numbers of rows to dst [rows × numbers]: those of their cells,
 // interpolated as features are. Add has added these.

@@ -265,8 +265,7 @@ func TestStates(t *testing.T) {
 		records      int
 		want         string
 	}{
-		{"killed", "", 5, "unseen"},
-		{"never begun", "", 0, "unseen"},
+		{"killed", "", 5, "unseen"}, {"never begun", "", 0, "unseen"},
 		{"ended", `{"status":"converged","iterations":4}`, 5, "ended"},
 		{"resumed, and killed then", `{"status":"pass_limit","iterations":3}`, 5, "unseen"},
 	} {
@@ -288,23 +287,17 @@ func TestRequests(t *testing.T) {
 		want               int
 	}{
 		{"GET", "127.0.0.1:8000", "/secret/", 200},
-		{"GET", "localhost:9000", "/secret/", 200},
-		{"GET", "LocalHost", "/secret/", 200},
+		{"GET", "localhost:9000", "/secret/", 200}, {"GET", "LocalHost", "/secret/", 200},
 		{"GET", "[::1]:9000", "/secret/", 200},
 		{"GET", "LocalHost", "/secret", 301},
 		{"GET", "127.0.0.1:8000", "/", 404}, // another user of the machine
-		{"GET", "127.0.0.1:8000", "/events", 404},
-		{"GET", "127.0.0.1:8000", "/secre/events", 404},
-		{"GET", "127.0.0.1:8000", "/secrets/events", 404},
-		{"GET", "evil.example:8000", "/", 403},
+		{"GET", "127.0.0.1:8000", "/events", 404}, {"GET", "127.0.0.1:8000", "/secre/events", 404},
+		{"GET", "127.0.0.1:8000", "/secrets/events", 404}, {"GET", "evil.example:8000", "/", 403},
 		{"GET", "evil.example", "/secret/events", 403},
-		{"GET", "127.0.0.1.evil.example:8000", "/secret/events", 403},
-		{"GET", "", "/secret/", 403},
-		{"GET", "other 192.0.2.7", "/secret/", 200},
-		{"GET", "other 192.0.2.7", "/guess/", 404},
+		{"GET", "127.0.0.1.evil.example:8000", "/secret/events", 403}, {"GET", "", "/secret/", 403},
+		{"GET", "other 192.0.2.7", "/secret/", 200}, {"GET", "other 192.0.2.7", "/guess/", 404},
 		{"GET", "other 127.0.0.1", "/secret/", 403},
-		{"POST", "127.0.0.1:8000", "/secret/", 405},
-		{"HEAD", "127.0.0.1:8000", "/secret/", 405},
+		{"POST", "127.0.0.1:8000", "/secret/", 405}, {"HEAD", "127.0.0.1:8000", "/secret/", 405},
 		{"GET", "127.0.0.1:8000", "/secret/metrics.jsonl", 404},
 		{"GET", "127.0.0.1:8000", "/secret/../config.json", 404},
 	} {
