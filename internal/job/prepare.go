@@ -377,9 +377,7 @@ func (p *Prepared) cut() error {
 		cut.Cache()); err != nil {
 		return usagef("%w", err)
 	}
-	if p.Settings.Together == 0 {
-		p.Settings.Together = together
-	}
+	p.Settings.Together = cmp.Or(p.Settings.Together, together)
 	return nil
 }
 
