@@ -1,6 +1,7 @@
 package crf
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -55,10 +56,7 @@ func NewInstance(schema *Schema, spec InstanceSpec) (*Instance, error) {
 	in := &Instance{
 		Name: spec.Name, Graph: spec.Graph, Rows: spec.Rows, Cols: spec.Cols, schema: schema,
 		nodeType: spec.NodeType, edgeType: spec.EdgeType, nodeFeat: spec.NodeFeat, edgeFeat: spec.EdgeFeat,
-		labels: spec.Labels, weight: spec.Weight, counts: spec.SampleWeights,
-	}
-	if in.weight == 0 {
-		in.weight = 1
+		labels: spec.Labels, weight: cmp.Or(spec.Weight, 1), counts: spec.SampleWeights,
 	}
 	if !(in.weight > 0) || math.IsInf(in.weight, 0) {
 		return nil, &Error{"weight", nil, fmt.Sprintf("is %v, want a positive, finite number", spec.Weight)}

@@ -204,16 +204,14 @@ func (l *learner) hessianMemory(m *Memory) {
 	}
 	numbers, perhaps := 3*n*n, false
 	if p.Response == nil {
-		sampled, nodeDim, edgeDim, edges := 0.0, 0, 0, 0
+		sampled, nodeDim, edgeDim := 0.0, 0, 0
 		for _, span := range layout.Node {
 			sampled, nodeDim = sampled+linear.SampleSize(l.model, span), max(nodeDim, span.Features)
 		}
 		for _, span := range layout.Edge {
 			edgeDim = max(edgeDim, span.Features)
 		}
-		for _, in := range l.problem.Data {
-			edges += in.Graph.NumEdges()
-		}
+		_, edges := instances.Size(l.problem.Data)
 		states, joint, nodes := float64(largestTable(layout.Node)), float64(largestTable(layout.Edge)), float64(p.Nodes)
 		around := 2 * float64(edges) / max(1, nodes) // edges of a node, each with potential, belief and features
 		numbers += (1 + 2*float64(l.settings.Threads)) * linear.RecordsTogether * states * n

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/linear"
 	"github.com/blockbp/blockbp/internal/simd"
 )
@@ -215,10 +216,7 @@ func (m *messages) remainder() float64 {
 
 // denseProblem is what the Hessian of all weights together is of.
 func (m *messages) denseProblem(squares [][]float64) linear.DenseProblem {
-	nodes := 0
-	for _, in := range m.problem.Data {
-		nodes += in.Graph.NumNodes()
-	}
+	nodes, _ := instances.Size(m.problem.Data)
 	return linear.DenseProblem{
 		Model: m.model, L2: m.problem.L2, Data: m.sums.data, Convex: m.holds.convex, Each: m.each, Nodes: nodes,
 		PerPass: m.schedule.perPass(), PassWork: m.passWork(), Response: m.response, Squares: squares, Sample: m.newSample,

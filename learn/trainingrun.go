@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/runstate"
 )
 
@@ -259,10 +260,7 @@ func (c *trainingRun) proofText(suboptimality float64) string {
 func (c *trainingRun) sizes(blocks int, stateBytes int64) *Sizes {
 	sizes := &Sizes{Instances: len(c.problem.given().Data), Weights: c.model.Layout.Size, Blocks: blocks,
 		StateBytes: stateBytes}
-	for _, in := range c.problem.Data {
-		sizes.Nodes += in.Graph.NumNodes()
-		sizes.Edges += in.Graph.NumEdges()
-	}
+	sizes.Nodes, sizes.Edges = instances.Size(c.problem.Data)
 	return sizes
 }
 

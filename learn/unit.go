@@ -1,6 +1,7 @@
 package learn
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -79,9 +80,7 @@ func resolveCuts(p *Problem, s *Settings) (cuts []cut.Cut, err error) {
 			return nil, err
 		}
 	}
-	if s.Together == 0 {
-		s.Together = together
-	}
+	s.Together = cmp.Or(s.Together, together)
 	return cuts, nil
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -83,9 +84,7 @@ func (f *sampleFlags) options(n *namedNetwork, progress *counter) infer.SampleOp
 	if f.sampler != samplerAuto {
 		o.Method = infer.Method(f.sampler)
 	}
-	if o.BurnIn == 0 {
-		o.BurnIn = -1 // 0 stands for the default
-	}
+	o.BurnIn = cmp.Or(o.BurnIn, -1) // 0 stands for the default
 	return o
 }
 

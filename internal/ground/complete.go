@@ -77,7 +77,7 @@ func (l *PseudoLikelihood) Complete(m *crf.Model, in *crf.Instance, whole *parti
 		}
 		EachCompletion(in, labels, func(full []int32) { add(full, l.potential.LogScore(in, full)) })
 		p := spec.SampleWeights[first:]
-		softmax(p)
+		Softmax(p)
 		for x := range p {
 			p[x] *= weight
 		}

@@ -40,7 +40,7 @@ func (l *Piecewise) Add(ctx context.Context, gradient []float64, m *crf.Model, i
 	for s := range int32(in.Graph.NumNodes()) {
 		theta := l.potential.Node[l.potential.NodeAt[s]:l.potential.NodeAt[s+1]]
 		l.factor = append(l.factor[:0], theta...)
-		logSum := softmax(l.factor)
+		logSum := Softmax(l.factor)
 		share, used := l.piece(theta, logSum, weight, in, func(labels []int32) (int, float64) {
 			return int(labels[s]), ClassWeight(l.ClassWeights, in, s, labels[s])
 		})
@@ -122,7 +122,7 @@ func (l *Piecewise) conditionals(theta []float64, weight float64, in *crf.Instan
 		for x := range l.given {
 			l.given[x] = theta[at+x*stride]
 		}
-		value += excess * (softmax(l.given) - theta[at+int(y)*stride])
+		value += excess * (Softmax(l.given) - theta[at+int(y)*stride])
 		l.given[y]--
 		for x, p := range l.given {
 			l.factor[at+x*stride] += excess * p
@@ -145,7 +145,7 @@ func (l *Piecewise) normaliseTables(m *crf.Model, in *crf.Instance, whole *parti
 		if math.IsNaN(l.logSums[id]) {
 			states := m.Layout.Edge[in.EdgeType(e)].States
 			l.tables[id] = append(l.tables[id][:0], l.potential.Table[l.potential.EdgeAt[q]:][:states]...)
-			l.logSums[id] = softmax(l.tables[id])
+			l.logSums[id] = Softmax(l.tables[id])
 		}
 	}
 }

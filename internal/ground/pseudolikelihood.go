@@ -103,7 +103,7 @@ func (l *PseudoLikelihood) conditional(p []float64, in *crf.Instance, labels []i
 			}
 		}
 	}
-	softmax(p)
+	Softmax(p)
 }
 
 // columnOf returns where, in the table of the edge of d, the entries stand that go
@@ -137,9 +137,9 @@ func ClassWeight(weights [][]float64, in *crf.Instance, s, y int32) float64 {
 	return weights[in.NodeType(s)][y]
 }
 
-// softmax replaces logits by probabilities and returns the logarithm of what they
+// Softmax replaces logits by probabilities and returns the logarithm of what they
 // were divided by, log Σ exp. Logits of −Inf get probability zero.
-func softmax(p []float64) (logSum float64) {
+func Softmax(p []float64) (logSum float64) {
 	largest, sum := simd.Max(p), 0.0
 	for i, x := range p {
 		p[i] = math.Exp(x - largest)

@@ -26,6 +26,14 @@ func joinable(in *crf.Instance) bool {
 	})
 }
 
+// Size is how many nodes and edges instances have.
+func Size(data []*crf.Instance) (nodes, edges int) {
+	for _, in := range data {
+		nodes, edges = nodes+in.Graph.NumNodes(), edges+in.Graph.NumEdges()
+	}
+	return nodes, edges
+}
+
 // Features returns those of all types, nodes first.
 func Features(in *crf.Instance) (all []*crf.Features) {
 	for a := range in.Schema().NodeTypes {

@@ -42,10 +42,8 @@ const (
 // Over returns the sum, of so many numbers, of what add adds for each instance, or for ranges of it. Elements are added
 // up in chunks of as many, and chunks in their order: how many goroutines or processes there are decides nothing.
 func (a *Adder) Over(data []*crf.Instance, size int, add Add) []float64 {
-	total := 0
-	for _, in := range data {
-		total += in.Graph.NumNodes() + in.Graph.NumEdges()
-	}
+	nodes, edges := Size(data)
+	total := nodes + edges
 	chunks := max(1, min(total/chunkElements, chunkNumbers/max(1, size)))
 	first, n := chunks, 0 // of this process
 	for c := range chunks {

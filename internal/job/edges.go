@@ -10,7 +10,6 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/ground"
-	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 )
@@ -334,12 +333,7 @@ func moments(nodes *crf.Model, data []*crf.Instance) (tables [][]float64) {
 			of := func(s int32) []float64 { return alone.Node[alone.NodeAt[s]:alone.NodeAt[s+1]] }
 			for s, y := range labels {
 				own := of(int32(s))
-				most := slices.Max(own)
-				for i, x := range own {
-					own[i] = math.Exp(x - most)
-				}
-				instances.Normalise(own)
-				if y != crf.Unobserved {
+				if ground.Softmax(own); y != crf.Unobserved {
 					clear(own)
 					own[y] = 1
 				}

@@ -373,9 +373,7 @@ func (p *Prepared) cut() error {
 	if p.cuts, together, err = cut.Cut(p.Settings.Cut).Resolve(p.Problem.Model, p.Problem.Data, cut.Cache()); err != nil {
 		return usagef("%w", err)
 	}
-	if p.Settings.Together == 0 {
-		p.Settings.Together = together
-	}
+	p.Settings.Together = cmp.Or(p.Settings.Together, together)
 	return nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/printable"
 	"github.com/blockbp/blockbp/internal/report"
@@ -72,10 +73,8 @@ func (r *run) writeReport(result *Result) error {
 
 // newPage is a report that says what run it is of, of what data, and when it was.
 func (r *run) newPage(result *Result) *report.Report {
-	data, nodes := numeric.Map(r.folder.Config.Data, filepath.Base), 0
-	for _, in := range r.p.Set.Instances {
-		nodes += in.Graph.NumNodes()
-	}
+	data := numeric.Map(r.folder.Config.Data, filepath.Base)
+	nodes, _ := instances.Size(r.p.Set.Instances)
 	networks := "a network"
 	if n := len(r.p.Set.Instances); n != 1 {
 		networks = fmt.Sprintf("%d networks", n)
