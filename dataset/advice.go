@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 )
@@ -58,12 +59,14 @@ func (l *loader) advise() {
 }
 
 // compareScales keeps the largest magnitude of every feature of nodes, where none is sparse, for the model. Of data for
-// a model it tells where one is far larger, or where most are far smaller, as in other units.
+// a model it tells where one is far larger, or where most are far smaller, as in other units; of data to learn from,
+// where a number such as -9999 seems to say that none is known, which tables tell of themselves.
 func (l *loader) compareScales() {
 	const looked, few, far = 1 << 12, 20, 20 // about so many nodes of an instance; nodes that may all be small; a factor
 	r, types := &l.set.Recipe, l.set.Schema.NodeTypes
 	for a, t := range types {
 		nodes, row, seen := 0, make([]float64, t.Features), make([]float64, t.Features)
+		ends := slices.Repeat([]formats.Ends{formats.NoNumbers}, t.Features)
 		for _, in := range l.set.Instances {
 			f := in.NodeFeatures(a)
 			read := f.Reader()
@@ -71,9 +74,21 @@ func (l *loader) compareScales() {
 				read(row, s)
 				for j, x := range row {
 					seen[j] = max(seen[j], math.Abs(x))
+					ends[j].Add(x)
 				}
 				nodes++
 			}
+		}
+		name := func(j int) string { return slices.Concat(t.FeatureNames, crf.NumberedStates(j+1))[j] }
+		var codes []string
+		for j := range ends {
+			if code := ends[j].MissingCode(); len(code) > 1 {
+				codes = append(codes, fmt.Sprintf("%s of feature %q", code, name(j)))
+			}
+		}
+		if len(codes) > 0 && r.Sheets == nil && l.o.Recipe == nil {
+			l.warn("far from all other numbers: %s; if it means that none is known, write the mean of the others there, and a "+
+				"feature that is 1 where none is known beside it", option.FirstFew(codes))
 		}
 		if l.o.Recipe == nil && nodes > 0 {
 			r.Scales = append(r.Scales, seen)
@@ -94,7 +109,7 @@ func (l *loader) compareScales() {
 		if odd >= 0 || small >= 0 && others <= 0 {
 			odd = max(odd, small)
 			l.warn("feature %q of nodes is %.6g at most, and %.6g in what the model learned from: has it the same unit?",
-				slices.Concat(t.FeatureNames, crf.NumberedStates(odd+1))[odd], seen[odd], r.Scales[a][odd])
+				name(odd), seen[odd], r.Scales[a][odd])
 		}
 	}
 }

@@ -264,6 +264,8 @@ func TestNPZManifestTypes(t *testing.T) {
 	if set = mustOpen(t, writeSet(t, `{"states": 2}`, gap), Options{}); len(set.Warnings) != 2 || !strings.Contains(set.Warnings[0], `edge type "0" has no edge`) {
 		t.Errorf("warnings are %q", set.Warnings)
 	}
+	far := change(func(a *Arrays) { a.NodeFeatures.Data[2] = -9999 })
+	oracle.Contains(t, fmt.Sprint(mustOpen(t, writeSet(t, "", far), Options{}).Warnings), `-9999 of feature "0"; if`)
 	for want, a := range map[string]Arrays{
 		"0.npz:node_features[2,1]: feature is +Inf":     typed(func(a *Arrays) { a.NodeFeatures.Data[5] = math.Inf(1) }),
 		"0.npz:edge_types[0]: is 2, want 0 to 1":        typed(func(a *Arrays) { a.EdgeTypes[0] = 2 }),

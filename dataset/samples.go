@@ -96,8 +96,16 @@ type sampleReader struct {
 	aligned bool      // they are an alignment
 }
 
+// allPairs joins all columns, unless there are so many for the samples that these may stand in columns.
 func (p *sampleReader) allPairs() (edges []int32) {
+	const manyTimes = 10
 	n := int32(len(p.columns))
+	if samples := len(p.labels) / int(n); int(n) > manyTimes*max(samples, manyStates) && !p.aligned && p.o.Recipe == nil {
+		p.Add(1, "", "write a table of edges beside the samples, edges.csv, with the pairs to learn; or, where columns are "+
+			"samples, "+formats.Look(p.File).Advise("samples in columns"), "there are %d columns and %d rows, "+
+			"which are samples: all pairs of so many columns are more than they tell of", n, samples)
+		return nil
+	}
 	for u := range n {
 		for v := u + 1; v < n; v++ {
 			edges = append(edges, u, v)
@@ -156,6 +164,7 @@ func (p *sampleReader) namedPairs() (edges []int32) {
 
 // readTable reads rows of cells, below names of columns or none.
 func (p *sampleReader) readTable(data []byte) {
+	data = formats.WithoutTitles(data)
 	if first, _, _ := bytes.Cut(bytes.TrimLeft(data, "\n"), []byte("\n")); !bytes.ContainsAny(first, formats.Separators) {
 		lines := strings.Split(string(data), "\n") // of numbers between blanks
 		for i, line := range lines {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -142,9 +143,7 @@ func ReadRows(path string, data []byte, list bool) *Table {
 	if t.Keep(NotText(path, data)); len(t.List) > 0 {
 		return t
 	}
-	if bytes.HasPrefix(data, []byte("sep=")) { // by which Excel knows the separator
-		data = data[bytes.IndexByte(append(data, '\n'), '\n'):]
-	}
+	data = WithoutTitles(data)
 	start, _, _ := bytes.Cut(bytes.TrimLeft(data, "\r\n"), []byte("\n"))
 	if t.comma, t.Bare = separatorOf(string(start)), list; list {
 		t.readEdgeList(data)
@@ -155,6 +154,27 @@ func ReadRows(path string, data []byte, list bool) *Table {
 		t.Add(0, "", "", "it is empty, want a line with the names of columns, and a line for each row")
 	}
 	return t
+}
+
+// rowLine matches a line that is no title.
+var rowLine = regexp.MustCompile(`(?m)^[^#\r\n].*`)
+
+// WithoutTitles leaves the lines above the rows of a table empty that say sep=;, by which Excel knows the separator, or
+// begin with # and do not have as many cells as the first row: these are no names of columns.
+func WithoutTitles(data []byte) []byte {
+	first, rest, _ := bytes.Cut(data, []byte("\n"))
+	row := quoted.ReplaceAll(rowLine.Find(rest), nil)
+	mark := []byte{byte(separatorOf(string(row)))}
+	cells := func(line []byte) int {
+		if bytes.Contains(row, mark) {
+			return bytes.Count(quoted.ReplaceAll(line, nil), mark)
+		}
+		return len(bytes.Fields(bytes.TrimLeft(line, "#")))
+	}
+	if bytes.HasPrefix(first, []byte("sep=")) || bytes.HasPrefix(first, []byte("#")) && cells(first) != cells(row) {
+		return append([]byte("\n"), WithoutTitles(rest)...)
+	}
+	return data
 }
 
 // readCells reads the rows of a table with separators that have as many cells as the first, and reports the others.
@@ -302,31 +322,52 @@ func Joined(text string, texts []string) bool {
 	})
 }
 
-// nines matches numbers that people write for what is not known.
-var nines = regexp.MustCompile(`^-?9+(\.0+)?$`)
+// nines matches numbers that people and rasters write for what is not known.
+var nines = regexp.MustCompile(`^(-?9+(\.0+)?|-32768|-3\.402823\d*e\+38)$`)
 
-// MissingCode is such a number among cells that are different, if it is farther from all others than these are from
-// each other, or the only negative one; "" where there is none.
-func MissingCode(cells []string) string {
-	var x []float64
-	if !slices.ContainsFunc(cells, nines.MatchString) {
-		return ""
+// Ends are the two least and the two greatest of different numbers.
+type Ends [4]float64
+
+// NoNumbers are those of none.
+var NoNumbers = Ends{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
+
+// Add takes a number in.
+func (e *Ends) Add(x float64) {
+	if x < e[0] {
+		e[0], e[1] = x, e[0]
+	} else if x > e[0] {
+		e[1] = min(x, e[1])
 	}
-	for _, cell := range cells {
-		if v, err := numeric.ParseDecimal(cell); err == nil {
-			x = append(x, v)
-		}
+	if x > e[3] {
+		e[3], e[2] = x, e[3]
+	} else if x < e[3] {
+		e[2] = max(x, e[2])
 	}
-	slices.Sort(x)
-	n := len(x)
-	for _, cell := range cells {
-		v, _ := numeric.ParseDecimal(cell)
-		if n > 2 && nines.MatchString(cell) && (v == x[n-1] && v-x[n-2] > x[n-2]-x[0] ||
-			v == x[0] && (x[1]-v > x[n-1]-x[1] || v < 0 && x[1] >= 0)) {
-			return cell
-		}
+}
+
+// MissingCode is a number such as -9999 at one end, if it is farther from all others than these are from each other, or
+// the only negative one; "" where there is none.
+func (e *Ends) MissingCode() string {
+	least, most := strconv.FormatFloat(e[0], 'g', -1, 64), strconv.FormatFloat(e[3], 'g', -1, 64)
+	switch {
+	case e[1] >= e[3] && e[2] <= e[0]: // two numbers at most
+	case nines.MatchString(most) && e[3]-e[2] > e[2]-e[0]:
+		return most
+	case nines.MatchString(least) && (e[1]-e[0] > e[3]-e[1] || e[0] < 0 && e[1] >= 0):
+		return least
 	}
 	return ""
+}
+
+// MissingCode is that of the numbers among cells.
+func MissingCode(cells []string) string {
+	e := NoNumbers
+	for _, cell := range cells {
+		if v, err := numeric.ParseDecimal(cell); err == nil {
+			e.Add(v)
+		}
+	}
+	return e.MissingCode()
 }
 
 // IsPlain reports whether a table of nodes has no header: it is tsv, and the second of at most four cells a number.
