@@ -470,7 +470,7 @@ func (p *Peek) isText() bool {
 	switch {
 	case slices.Contains(TextExtensions, p.extension):
 		return true
-	case f.Ends == 0 || f.Text[0] == '#' && !f.heads && !f.tabs:
+	case f.Ends == 0 || strings.HasPrefix(f.Text, commentMark) && !f.heads && !f.tabs:
 		return false
 	case p.extension == tabbedTextExtension:
 		return f.Ends > fewEnds && f.Least > 1
