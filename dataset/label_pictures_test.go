@@ -209,9 +209,9 @@ func TestLabelPicturesRefuse(t *testing.T) {
 	oracle.Fails(ParseRecipe(broken.String()))(t, "label_colours is not as")
 }
 
-// TestMisplacedPictures: folders of pictures that are called otherwise, and pictures beside each other, say what to do.
+// TestMisplacedPictures: folders of pictures that are called otherwise, and pictures without labels, say what to do.
 func TestMisplacedPictures(t *testing.T) {
-	here := "a.png is a picture, which is not read; put pictures into a folder DATA/images"
+	here := "labels; it has a picture of labels, ID.png, for each ID.jpg or ID.png in images, or dataset.Options.LabelDir"
 	it := "it is a picture, which is not read; put pictures into a folder DATA/images"
 	for _, c := range []struct{ name, path, want string }{
 		{"imgs/a.png", "", "give *.npz files, a folder with images/ and labels/"},
@@ -219,6 +219,9 @@ func TestMisplacedPictures(t *testing.T) {
 	} {
 		refuses(t, filepath.Join(writeFiles(t, map[string]string{c.name: ""}), c.path), Options{}, c.want)
 	}
+	apart := writeFiles(t, map[string]string{"x/a.png": pictureOf(t, greys(0, 1)), "y/a.png": pictureOf(t, greys(0, 1))})
+	set := mustOpen(t, filepath.Join(apart, "x"), Options{LabelDir: filepath.Join(apart, "y")})
+	oracle.Equal(t, len(set.Instances), 1, "pictures of a folder whose labels are named")
 }
 
 // TestColourFeatures: without a folder of features they are the colours, in all their bits.

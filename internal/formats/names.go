@@ -117,6 +117,11 @@ const fewEnds = 2
 // PictureSuffixes are those of pictures to be read.
 var PictureSuffixes = []string{".jpg", ".jpeg", ".png"}
 
+// IsPicture reports whether a file has the name of one.
+func IsPicture(path string) bool {
+	return slices.Contains(PictureSuffixes, strings.ToLower(filepath.Ext(path)))
+}
+
 // ColoursFile names the colours of pictures of labels beside them.
 const ColoursFile = "label_colors.txt"
 
