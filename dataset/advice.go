@@ -64,31 +64,21 @@ func (l *loader) advise() {
 func (l *loader) compareScales() {
 	const looked, few, far = 1 << 12, 20, 20 // about so many nodes of an instance; nodes that may all be small; a factor
 	r, types := &l.set.Recipe, l.set.Schema.NodeTypes
+	learned := l.o.Recipe == nil && r.Sheets == nil
 	for a, t := range types {
-		nodes, row, seen := 0, make([]float64, t.Features), make([]float64, t.Features)
-		ends := slices.Repeat([]formats.Ends{formats.NoNumbers}, t.Features)
+		nodes, row, seen, next := 0, make([]float64, t.Features), make([]float64, t.Features), make([]float64, t.Features)
 		for _, in := range l.set.Instances {
 			f := in.NodeFeatures(a)
 			read := f.Reader()
 			for s := 0; s < f.Rows() && f.Data().Start == nil && t.Copies == 0; s += 1 + f.Rows()/looked {
 				read(row, s)
 				for j, x := range row {
-					seen[j] = max(seen[j], math.Abs(x))
-					ends[j].Add(x)
+					if x = math.Abs(x); x != seen[j] {
+						seen[j], next[j] = max(x, seen[j]), max(next[j], min(x, seen[j]))
+					}
 				}
 				nodes++
 			}
-		}
-		name := func(j int) string { return slices.Concat(t.FeatureNames, crf.NumberedStates(j+1))[j] }
-		var codes []string
-		for j := range ends {
-			if code := ends[j].MissingCode(); len(code) > 1 {
-				codes = append(codes, fmt.Sprintf("%s of feature %q", code, name(j)))
-			}
-		}
-		if len(codes) > 0 && r.Sheets == nil && l.o.Recipe == nil {
-			l.warn("far from all other numbers: %s; if it means that none is known, write the mean of the others there, and a "+
-				"feature that is 1 where none is known beside it", option.FirstFew(codes))
 		}
 		if l.o.Recipe == nil && nodes > 0 {
 			r.Scales = append(r.Scales, seen)
@@ -96,8 +86,13 @@ func (l *loader) compareScales() {
 		if len(r.Scales) != len(types) || len(r.Scales[a]) != t.Features {
 			continue
 		}
-		odd, small, others := -1, -1, 0
+		odd, small, others, names := -1, -1, 0, slices.Concat(t.FeatureNames, crf.NumberedStates(t.Features))
 		for j, was := range r.Scales[a] {
+			if text := fmt.Sprint(was); was > 2*next[j] && len(text) > 1 && formats.Nines.MatchString(text) && learned {
+				l.warn("feature %q of nodes has the magnitude %s, far from its other numbers: if it means that none is known, "+
+					"write their mean there, and beside it a feature that is 1 where none is known", names[j], text)
+				learned = false // once is enough
+			}
 			if is := seen[j]; was > 0 && is > far*was {
 				odd = j
 			} else if is > 0 && far*is < was && nodes > few {
@@ -109,7 +104,7 @@ func (l *loader) compareScales() {
 		if odd >= 0 || small >= 0 && others <= 0 {
 			odd = max(odd, small)
 			l.warn("feature %q of nodes is %.6g at most, and %.6g in what the model learned from: has it the same unit?",
-				name(odd), seen[odd], r.Scales[a][odd])
+				names[odd], seen[odd], r.Scales[a][odd])
 		}
 	}
 }
@@ -125,8 +120,7 @@ func (l *loader) suggestSuperpixels() {
 	}
 	if pixels > manyPixels && set.Recipe.Superpixels == nil {
 		l.warn("each of %.0f pixels is a node: regions, by {superpixels=superpixels} and maps such as by %s, learn in a "+
-			"fraction of the time, at some loss of accuracy", pixels,
-			makeSuperpixels(set.Images[0].Path))
+			"fraction of the time, at some loss of accuracy", pixels, makeSuperpixels(set.Images[0].Path))
 	}
 }
 
@@ -164,14 +158,6 @@ const (
 	leastDirection = 0.1
 )
 
-// evident reports whether the order of ends is sure to tell something, and much: a test of signs. Of so many pairs,
-// one is sooner met by chance.
-func evident(there, back, pairs int) bool {
-	balance, edges := float64(there-back), float64(there+back)
-	return balance*balance >= leastDirection*edges*edges &&
-		balance*balance > (squareOfChance+2*math.Log(float64(pairs)))*edges
-}
-
 // noteDirection warns where labels of the ends of symmetric edges are much more often one way round than the other.
 // Pixels are joined in an order that no file has, and weights of each node tell what is of its state.
 func (l *loader) noteDirection() {
@@ -184,7 +170,10 @@ func (l *loader) noteDirection() {
 		most, t := 0, &s.EdgeTypes[b]
 		for _, x := range slices.SortedFunc(maps.Keys(counts), comparePairs) {
 			there, back := counts[x], counts[[2]int32{x[1], x[0]}]
-			if there-back > most && evident(there, back, len(counts)) {
+			edges := float64(there + back) // a test of signs; of many pairs one is sooner met by chance
+			square := math.Pow(float64(there-back), 2)
+			if there-back > most && square >= leastDirection*edges*edges &&
+				square > (squareOfChance+2*math.Log(float64(len(counts))))*edges {
 				pair, most = x, there-back
 			}
 		}

@@ -181,8 +181,7 @@ func (in *npzInstance) fill() {
 	if a := in.arrays[gridShapeArray].Ints; a != nil {
 		spec.Rows, spec.Cols = int(a[0]), int(a[1])
 		if spec.Rows < 1 || spec.Cols < 1 || spec.Rows*spec.Cols != n.Of {
-			in.Add(0, gridShapeArray, "", "it is %d × %d, want a product of %d: %s has %d nodes", a[0], a[1], n.Of, n.Told,
-				n.Of)
+			in.Add(0, gridShapeArray, "", "it is %d × %d, want a product of %d: %s has %d nodes", a[0], a[1], n.Of, n.Told, n.Of)
 		}
 	}
 	a := in.arrays[weightArray]
@@ -221,14 +220,6 @@ func (in *npzInstance) numbered(sample int) numbered {
 		return e
 	}
 	return numbered{labels: in.spec.Labels[sample], typeOf: in.nodes.typeOf, place: place, hides: hiddenNumber}
-}
-
-// statesAt returns the number of states the file gives for a node, or 0.
-func (in *npzInstance) statesAt(s int) int {
-	if of := in.states.Ints; len(of) > 0 {
-		return int(of[min(s, len(of)-1)])
-	}
-	return 0
 }
 
 func (in *npzInstance) statesPlace(s int) string {

@@ -96,16 +96,8 @@ type sampleReader struct {
 	aligned bool      // they are an alignment
 }
 
-// allPairs joins all columns, unless there are so many for the samples that these may stand in columns.
 func (p *sampleReader) allPairs() (edges []int32) {
-	const manyTimes = 10
 	n := int32(len(p.columns))
-	if samples := len(p.labels) / int(n); int(n) > manyTimes*max(samples, manyStates) && !p.aligned && p.o.Recipe == nil {
-		p.Add(1, "", "write a table of edges beside the samples, edges.csv, with the pairs to learn; or, where columns are "+
-			"samples, "+formats.Look(p.File).Advise("samples in columns"), "there are %d columns and %d rows, "+
-			"which are samples: all pairs of so many columns are more than they tell of", n, samples)
-		return nil
-	}
 	for u := range n {
 		for v := u + 1; v < n; v++ {
 			edges = append(edges, u, v)
@@ -238,9 +230,16 @@ func (p *sampleReader) take(names []string, t *formats.Table) {
 	model, texts := p.o.Recipe, make([]labelTexts, len(kept)) // of each column
 	p.labels = make([]int32, len(t.Rows)*len(kept))           // numbers of texts, for now
 	counted := slices.Compact(numeric.Map(kept, func(i int) string { return strings.Trim(names[i], "0123456789") }))
-	if len(kept) > max(len(t.Rows), manyStates) && len(counted) == 1 && model == nil { // other names are those of nodes
+	const far = 10 // times as many columns as rows: all pairs of them are more than samples tell of
+	turn, many := formats.Look(p.File).Advise("samples in columns"), max(len(t.Rows), manyStates)
+	if len(kept) > far*many && model == nil && p.edges+p.o.Lattice == "" {
+		p.Add(1, "", "write a table of the pairs to learn beside it, edges.csv; or, where columns are samples, "+turn,
+			"there are %d columns and %d rows: rows are samples, too few for all pairs of columns", len(kept), len(t.Rows))
+		return
+	}
+	if len(kept) > many && len(counted) == 1 && model == nil { // other names are those of nodes
 		p.warn("there are %d columns and %d rows: rows are samples; where columns are, %s", len(kept), len(t.Rows),
-			option.Text(formats.Look(p.File).Advise("samples in columns")))
+			option.Text(turn))
 	}
 	for c, i := range kept {
 		p.columns = append(p.columns, sampleColumn{Name: names[i]})

@@ -150,6 +150,5 @@ func (p *Predictor) logZ(
 // independent reports whether the free energy is that of nodes without edges, which
 // no counting numbers make inexact but those of the nodes.
 func independent(net *bp.Net) bool {
-	return net.Graph.NumEdges() == 0 &&
-		!slices.ContainsFunc(net.Counting.Node, func(c float64) bool { return c != 1 })
+	return net.Graph.NumEdges() == 0 && !slices.ContainsFunc(net.Counting.Node, func(c float64) bool { return c != 1 })
 }

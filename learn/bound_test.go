@@ -20,8 +20,7 @@ func TestBoundIsFlat(t *testing.T) {
 		pass := func() float64 {
 			for i := range l.schedule.wholePass {
 				set := l.schedule.wholePass[i]
-				v := visit{kind: consistentVisit, blocks: set,
-					limits: l.messages.wholeLimits()}
+				v := visit{kind: consistentVisit, blocks: set, limits: l.messages.wholeLimits()}
 				oracle.Must(l.visitBlocks(v))(t)
 			}
 			oracle.OK(t, l.endWholePass())

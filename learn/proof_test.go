@@ -80,8 +80,7 @@ func TestStartsAtTheOptimum(t *testing.T) {
 // TestResumedConverged: a run that had nothing left to do returns the gradient that it ended with.
 func TestResumedConverged(t *testing.T) {
 	run := interruptible{problems(t)["plain"], func() Settings {
-		return Settings{Assign: blocksOf(4),
-			RelativeTolerance: 1e-4}
+		return Settings{Assign: blocksOf(4), RelativeTolerance: 1e-4}
 	}}
 	r, state := run.until(t, nil, math.MaxInt)
 	again, _ := run.until(t, state, math.MaxInt)

@@ -28,8 +28,7 @@ func TestUpperBoundIsTheDual(t *testing.T) {
 				copy(l.model.Weights, p.randomWeights(3, 0.5))
 				for range 2 {
 					for _, set := range l.schedule.wholePass {
-						v := visit{kind: consistentVisit, blocks: set,
-							limits: l.messages.wholeLimits()}
+						v := visit{kind: consistentVisit, blocks: set, limits: l.messages.wholeLimits()}
 						oracle.Must(l.visitBlocks(v))(t)
 					}
 					oracle.OK(t, l.endWholePass())

@@ -83,8 +83,7 @@ var largestMessage = 1 << 30
 
 // newGroup makes a group and tells all ranks of each other.
 func newGroup(e engine, rank, size int, stall time.Duration) *Group {
-	g := &Group{rank: rank, size: size, stall: stall, engine: e, lengths: make([]int, size),
-		flags: make([]float64, size)}
+	g := &Group{rank: rank, size: size, stall: stall, engine: e, lengths: make([]int, size), flags: make([]float64, size)}
 	host, _ := os.Hostname() // without a name, the process still tells
 	for _, peer := range g.bytes(opJoin, fmt.Appendf(nil, "process %d on %s", os.Getpid(), host)) {
 		g.peers = append(g.peers, string(peer))

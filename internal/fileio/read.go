@@ -46,8 +46,7 @@ func Check(path, wanted string) (size int64, err error) {
 	case mode&fs.ModeSocket != 0:
 		kind = "a socket"
 	}
-	return 0, &fs.PathError{Op: "read", Path: path,
-		Err: fmt.Errorf("it is no regular file but %s: want %s", kind, wanted)}
+	return 0, &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("it is no regular file but %s: want %s", kind, wanted)}
 }
 
 // Read reads a file as Open opens it, of at most so many bytes.

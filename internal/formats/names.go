@@ -125,8 +125,8 @@ func IsPicture(path string) bool {
 // ColoursFile names the colours of pictures of labels beside them.
 const ColoursFile = "label_colors.txt"
 
-// ImagesFolders are what a folder of pictures is called: as usual, or by PASCAL VOC or CamVid.
-var ImagesFolders = []string{"images", "JPEGImages", "701_StillsRaw_full"}
+// ImagesFolders are what a folder of pictures is called: as usual, or by PASCAL VOC or CamVid, or the folder itself.
+var ImagesFolders = []string{"images", "JPEGImages", "701_StillsRaw_full", "."}
 
 // predictionsFile describes the predictions of a folder.
 const predictionsFile = "predict.json"

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -322,52 +321,31 @@ func Joined(text string, texts []string) bool {
 	})
 }
 
-// nines matches numbers that people and rasters write for what is not known.
-var nines = regexp.MustCompile(`^(-?9+(\.0+)?|-32768|-3\.402823\d*e\+38)$`)
+// Nines matches numbers that people and rasters write for what is not known.
+var Nines = regexp.MustCompile(`^(-?9+(\.0+)?|-?32768|-?3\.402823\d*e\+38)$`)
 
-// Ends are the two least and the two greatest of different numbers.
-type Ends [4]float64
-
-// NoNumbers are those of none.
-var NoNumbers = Ends{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
-
-// Add takes a number in.
-func (e *Ends) Add(x float64) {
-	if x < e[0] {
-		e[0], e[1] = x, e[0]
-	} else if x > e[0] {
-		e[1] = min(x, e[1])
-	}
-	if x > e[3] {
-		e[3], e[2] = x, e[3]
-	} else if x < e[3] {
-		e[2] = max(x, e[2])
-	}
-}
-
-// MissingCode is a number such as -9999 at one end, if it is farther from all others than these are from each other, or
-// the only negative one; "" where there is none.
-func (e *Ends) MissingCode() string {
-	least, most := strconv.FormatFloat(e[0], 'g', -1, 64), strconv.FormatFloat(e[3], 'g', -1, 64)
-	switch {
-	case e[1] >= e[3] && e[2] <= e[0]: // two numbers at most
-	case nines.MatchString(most) && e[3]-e[2] > e[2]-e[0]:
-		return most
-	case nines.MatchString(least) && (e[1]-e[0] > e[3]-e[1] || e[0] < 0 && e[1] >= 0):
-		return least
-	}
-	return ""
-}
-
-// MissingCode is that of the numbers among cells.
+// MissingCode is such a number among cells that are different, if it is farther from all others than these are from
+// each other, or the only negative one; "" where there is none.
 func MissingCode(cells []string) string {
-	e := NoNumbers
+	var x []float64
+	if !slices.ContainsFunc(cells, Nines.MatchString) {
+		return ""
+	}
 	for _, cell := range cells {
 		if v, err := numeric.ParseDecimal(cell); err == nil {
-			e.Add(v)
+			x = append(x, v)
 		}
 	}
-	return e.MissingCode()
+	slices.Sort(x)
+	n := len(x)
+	for _, cell := range cells {
+		v, _ := numeric.ParseDecimal(cell)
+		if n > 2 && Nines.MatchString(cell) && (v == x[n-1] && v-x[n-2] > x[n-2]-x[0] ||
+			v == x[0] && (x[1]-v > x[n-1]-x[1] || v < 0 && x[1] >= 0)) {
+			return cell
+		}
+	}
+	return ""
 }
 
 // IsPlain reports whether a table of nodes has no header: it is tsv, and the second of at most four cells a number.

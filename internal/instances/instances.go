@@ -22,8 +22,7 @@ func joinable(in *crf.Instance) bool {
 		return false
 	}
 	return !slices.ContainsFunc(Features(in), func(f *crf.Features) bool {
-		return f.Data().Book != nil ||
-			f.Data().Computed != nil
+		return f.Data().Book != nil || f.Data().Computed != nil
 	})
 }
 

@@ -48,8 +48,7 @@ func fillImages(f *folder, seed uint64) {
 		picture := drawLandscape(rows, columns, rng)
 		photograph := picture.photograph(rng)
 		f.file(fmt.Sprintf("images/%d.jpg", i), func(w io.Writer) error {
-			return jpeg.Encode(w, photograph,
-				&jpeg.Options{Quality: 90})
+			return jpeg.Encode(w, photograph, &jpeg.Options{Quality: 90})
 		})
 		f.text(fmt.Sprintf("labels/%d.regions.txt", i), picture.regions())
 		shape, features := picture.features(rng)

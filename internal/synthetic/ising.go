@@ -35,8 +35,7 @@ func fillIsing(f *folder, seed uint64) {
 		fmt.Fprintf(&table, "%d\t%d\t%.6f\n", lattice.U(int32(e)), lattice.V(int32(e)), couplings[e])
 	}
 	f.text("couplings.tsv", table.String())
-	arrays := &dataset.Arrays{Edges: lattice.Pairs(), States: []int32{2},
-		GridShape: [2]int{latticeSide, latticeSide}}
+	arrays := &dataset.Arrays{Edges: lattice.Pairs(), States: []int32{2}, GridShape: [2]int{latticeSide, latticeSide}}
 	f.write("truth.safetensors", func(path string) error {
 		// The instance without labels says how the weights of its model are laid out.
 		set, err := dataset.FromArrays(dataset.Manifest{}, dataset.Options{Untied: true}, arrays)

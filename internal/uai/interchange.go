@@ -107,8 +107,7 @@ func (b *interchange) readVariable() {
 			states[state] = i
 		}
 		b.until(";")
-		if at := slices.Index(declared, "["); at >= 0 && at+1 < len(declared) &&
-			declared[at+1] != strconv.Itoa(len(states)) {
+		if at := slices.Index(declared, "["); at >= 0 && at+1 < len(declared) && declared[at+1] != strconv.Itoa(len(states)) {
 			b.fail("a variable of %s states names %d", declared[at+1], len(states))
 		}
 		if b.err == nil {
