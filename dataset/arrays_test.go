@@ -29,5 +29,6 @@ func ExampleFromArrays() {
 	place, _, _ := strings.Cut(err.Error(), ";") // which the next step follows
 	fmt.Println(place)
 	// Output:
-	// dogs bark loudly [noun verb] 2 edges [0 1 -1] 0:edges[0]: is (0, 0): an edge must join two different nodes
+	// dogs bark loudly [noun verb] 2 edges [0 1 -1]
+	// 0:edges[0]: is (0, 0): an edge must join two different nodes
 }

@@ -211,8 +211,7 @@ func TestLabelPicturesRefuse(t *testing.T) {
 
 // TestMisplacedPictures: folders of pictures that are called otherwise, and pictures without labels, say what to do.
 func TestMisplacedPictures(t *testing.T) {
-	here := "labels; it has a picture of labels, ID.png, for each ID.jpg or ID.png in images, or dataset.Options.LabelDir"
-	it := "it is a picture, which is not read; put pictures into a folder DATA/images"
+	here, it := "labels; it has a picture of labels, ID.png", "it is a picture, which is not read; put pictures into a folder"
 	for _, c := range []struct{ name, path, want string }{
 		{"imgs/a.png", "", "give *.npz files, a folder with images/ and labels/"},
 		{"a.png", "", here}, {"a.png", "a.png", it}, {"images/a.png", "images", here}, {"images/a.png", "images/a.png", it},
