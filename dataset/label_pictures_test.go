@@ -211,7 +211,7 @@ func TestLabelPicturesRefuse(t *testing.T) {
 
 // TestMisplacedPictures: folders of pictures that are called otherwise, and pictures without labels, say what to do.
 func TestMisplacedPictures(t *testing.T) {
-	here, it := "labels; it has a picture of labels, ID.png", "it is a picture, which is not read; put pictures into a folder"
+	here, it := "labels; it has a picture of labels, ID.png", "it is a picture, which is not read; put pictures into"
 	for _, c := range []struct{ name, path, want string }{
 		{"imgs/a.png", "", "give *.npz files, a folder with images/ and labels/"},
 		{"a.png", "", here}, {"a.png", "a.png", it}, {"images/a.png", "images", here}, {"images/a.png", "images/a.png", it},
