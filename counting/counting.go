@@ -162,9 +162,8 @@ func Bethe(g *graph.Graph) *Numbers {
 // edgeCover returns c_uv = min(1/deg u, 1/deg v) and c_s = 1 − Σ_v c_sv, an edge cover: every variable is counted once,
 // and no number is negative. It is looser than trees and tighter than Convex.
 //
-// With the variables in any order, H(τ_S) ≥ Σ_{s∈S} H(s | all before s) for a node or an
-// edge S. The counts of the S with s sum to 1, so that Σ c_S H(τ_S) ≥ Σ_s H(s | all before
-// s), the entropy of the whole (Shearer): an upper bound.
+// With the variables in any order, H(τ_S) ≥ Σ_{s∈S} H(s | all before s) for a node or an edge S. The counts of the S
+// with s sum to 1, so that Σ c_S H(τ_S) ≥ Σ_s H(s | all before s), the entropy of the whole (Shearer): an upper bound.
 func edgeCover(g *graph.Graph) *Numbers {
 	node, edge := constants(g.NumNodes(), 1), make([]float64, g.NumEdges())
 	u, v := g.Ends()

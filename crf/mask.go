@@ -44,8 +44,7 @@ func (s *Schema) validatePairs(t *EdgeType) error {
 		}
 		if t.Symmetric && !all[[2]int{x[1], x[0]}] {
 			return fmt.Errorf("forbidden[%d] is the pair %s, %s; the type has no direction: forbid %s, %s too, or "+
-				"say that it has one",
-				i, u.States[x[0]], v.States[x[1]], v.States[x[1]], u.States[x[0]])
+				"say that it has one", i, u.States[x[0]], v.States[x[1]], v.States[x[1]], u.States[x[0]])
 		}
 	}
 	for x := range u.States {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 )
@@ -58,19 +59,23 @@ func (l *loader) advise() {
 }
 
 // compareScales keeps the largest magnitude of every feature of nodes, where none is sparse, for the model. Of data for
-// a model it tells where one is far larger, or where most are far smaller, as in other units.
+// a model it tells where one is far larger, or where most are far smaller, as in other units; of data to learn from,
+// where a number such as -9999 seems to say that none is known, which tables tell of themselves.
 func (l *loader) compareScales() {
 	const looked, few, far = 1 << 12, 20, 20 // about so many nodes of an instance; nodes that may all be small; a factor
 	r, types := &l.set.Recipe, l.set.Schema.NodeTypes
+	learned := l.o.Recipe == nil && r.Sheets == nil
 	for a, t := range types {
-		nodes, row, seen := 0, make([]float64, t.Features), make([]float64, t.Features)
+		nodes, row, seen, next := 0, make([]float64, t.Features), make([]float64, t.Features), make([]float64, t.Features)
 		for _, in := range l.set.Instances {
 			f := in.NodeFeatures(a)
 			read := f.Reader()
 			for s := 0; s < f.Rows() && f.Data().Start == nil && t.Copies == 0; s += 1 + f.Rows()/looked {
 				read(row, s)
 				for j, x := range row {
-					seen[j] = max(seen[j], math.Abs(x))
+					if x = math.Abs(x); x != seen[j] {
+						seen[j], next[j] = max(x, seen[j]), max(next[j], min(x, seen[j]))
+					}
 				}
 				nodes++
 			}
@@ -81,8 +86,13 @@ func (l *loader) compareScales() {
 		if len(r.Scales) != len(types) || len(r.Scales[a]) != t.Features {
 			continue
 		}
-		odd, small, others := -1, -1, 0
+		odd, small, others, names := -1, -1, 0, slices.Concat(t.FeatureNames, crf.NumberedStates(t.Features))
 		for j, was := range r.Scales[a] {
+			if text := fmt.Sprint(was); was > 2*next[j] && len(text) > 1 && formats.Nines.MatchString(text) && learned {
+				l.warn("feature %q of nodes has the magnitude %s, far from its other numbers: if it means that none is known, "+
+					"write their mean there, and beside it a feature that is 1 where none is known", names[j], text)
+				learned = false // once is enough
+			}
 			if is := seen[j]; was > 0 && is > far*was {
 				odd = j
 			} else if is > 0 && far*is < was && nodes > few {
@@ -94,7 +104,7 @@ func (l *loader) compareScales() {
 		if odd >= 0 || small >= 0 && others <= 0 {
 			odd = max(odd, small)
 			l.warn("feature %q of nodes is %.6g at most, and %.6g in what the model learned from: has it the same unit?",
-				slices.Concat(t.FeatureNames, crf.NumberedStates(odd+1))[odd], seen[odd], r.Scales[a][odd])
+				names[odd], seen[odd], r.Scales[a][odd])
 		}
 	}
 }
@@ -110,8 +120,7 @@ func (l *loader) suggestSuperpixels() {
 	}
 	if pixels > manyPixels && set.Recipe.Superpixels == nil {
 		l.warn("each of %.0f pixels is a node: regions, by {superpixels=superpixels} and maps such as by %s, learn in a "+
-			"fraction of the time, at some loss of accuracy", pixels,
-			makeSuperpixels(set.Images[0].Path))
+			"fraction of the time, at some loss of accuracy", pixels, makeSuperpixels(set.Images[0].Path))
 	}
 }
 
@@ -149,14 +158,6 @@ const (
 	leastDirection = 0.1
 )
 
-// evident reports whether the order of ends is sure to tell something, and much: a test of signs. Of so many pairs,
-// one is sooner met by chance.
-func evident(there, back, pairs int) bool {
-	balance, edges := float64(there-back), float64(there+back)
-	return balance*balance >= leastDirection*edges*edges &&
-		balance*balance > (squareOfChance+2*math.Log(float64(pairs)))*edges
-}
-
 // noteDirection warns where labels of the ends of symmetric edges are much more often one way round than the other.
 // Pixels are joined in an order that no file has, and weights of each node tell what is of its state.
 func (l *loader) noteDirection() {
@@ -169,7 +170,10 @@ func (l *loader) noteDirection() {
 		most, t := 0, &s.EdgeTypes[b]
 		for _, x := range slices.SortedFunc(maps.Keys(counts), comparePairs) {
 			there, back := counts[x], counts[[2]int32{x[1], x[0]}]
-			if there-back > most && evident(there, back, len(counts)) {
+			edges := float64(there + back) // a test of signs; of many pairs one is sooner met by chance
+			square := math.Pow(float64(there-back), 2)
+			if there-back > most && square >= leastDirection*edges*edges &&
+				square > (squareOfChance+2*math.Log(float64(len(counts))))*edges {
 				pair, most = x, there-back
 			}
 		}

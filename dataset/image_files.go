@@ -109,9 +109,7 @@ func idOf(picture string) string {
 // chosen returns the pictures that a list names, by their ids or files, or without a list all in the order of ids.
 func (l *imageLoader) chosen(folder string) (pictures []string) {
 	within := folderOf(folder, "", formats.ImagesFolders...)
-	all, err := filesIn(within, func(name string) bool {
-		return slices.Contains(formats.PictureSuffixes, strings.ToLower(filepath.Ext(name)))
-	})
+	all, err := filesIn(within, formats.IsPicture)
 	if err != nil {
 		l.fail(err)
 		return nil

@@ -207,16 +207,17 @@ func TestLabelPicturesRefuse(t *testing.T) {
 	oracle.Fails(ParseRecipe(broken.String()))(t, "label_colours is not as")
 }
 
-// TestMisplacedPictures: folders of pictures that are called otherwise, and pictures beside each other, say what to do.
+// TestMisplacedPictures: folders of pictures that are called otherwise, and pictures without labels, say what to do.
 func TestMisplacedPictures(t *testing.T) {
-	here := "a.png is a picture, which is not read; put pictures into a folder DATA/images"
-	it := "it is a picture, which is not read; put pictures into a folder DATA/images"
+	here, it := "labels; it has a picture of labels, ID.png", "it is a picture, which is not read; put pictures into"
 	for _, c := range []struct{ name, path, want string }{
 		{"imgs/a.png", "", "give *.npz files, a folder with images/ and labels/"},
 		{"a.png", "", here}, {"a.png", "a.png", it}, {"images/a.png", "images", here}, {"images/a.png", "images/a.png", it},
 	} {
 		refuses(t, filepath.Join(writeFiles(t, map[string]string{c.name: ""}), c.path), Options{}, c.want)
 	}
+	apart := writeFiles(t, map[string]string{"x/a.png": pictureOf(t, greys(0, 1)), "y/a.png": pictureOf(t, greys(0, 1))})
+	mustOpen(t, filepath.Join(apart, "x"), Options{LabelDir: filepath.Join(apart, "y")})
 }
 
 // TestColourFeatures: without a folder of features they are the colours, in all their bits.

@@ -218,14 +218,6 @@ func (in *npzInstance) numbered(sample int) numbered {
 	return numbered{labels: in.spec.Labels[sample], typeOf: in.nodes.typeOf, place: place, hides: hiddenNumber}
 }
 
-// statesAt returns the number of states the file gives for a node, or 0.
-func (in *npzInstance) statesAt(s int) int {
-	if of := in.Arrays[statesArray].Ints; len(of) > 0 {
-		return int(of[min(s, len(of)-1)])
-	}
-	return 0
-}
-
 func (in *npzInstance) statesPlace(s int) string {
 	states := in.Arrays[statesArray]
 	return statesArray + npy.IndexText(states.Shape, min(s, len(states.Ints)-1))

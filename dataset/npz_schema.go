@@ -89,11 +89,9 @@ func (l *npzLoader) givenStates(a int, name string, want int) (count int) {
 		where = "the model"
 	}
 	for _, in := range l.instances {
-		for s := range in.nodes.count {
-			k := in.statesAt(s)
-			if k == 0 {
-				break // the file does not say
-			}
+		of := in.Arrays[statesArray].Ints // empty: the file does not say
+		for s := 0; s < in.nodes.count && len(of) > 0; s++ {
+			k := int(of[min(s, len(of)-1)])
 			if in.nodes.typeOf(s) != a {
 				continue
 			}

@@ -264,6 +264,8 @@ func TestNPZManifestTypes(t *testing.T) {
 	if set = mustOpen(t, writeSet(t, `{"states": 2}`, gap), Options{}); len(set.Warnings) != 2 || !strings.Contains(set.Warnings[0], `edge type "0" has no edge`) {
 		t.Errorf("warnings are %q", set.Warnings)
 	}
+	far := mustOpen(t, writeSet(t, "", change(func(a *Arrays) { a.NodeFeatures.Data[2] = -9999 })), Options{}).Warnings
+	oracle.Contains(t, fmt.Sprint(far), `feature "0" of nodes has the magnitude 9999, far from its other numbers`)
 	for want, a := range map[string]Arrays{
 		"0.npz:node_features[2,1]: feature is +Inf":     typed(func(a *Arrays) { a.NodeFeatures.Data[5] = math.Inf(1) }),
 		"0.npz:edge_types[0]: is 2, want 0 to 1":        typed(func(a *Arrays) { a.EdgeTypes[0] = 2 }),
@@ -282,10 +284,8 @@ func TestNPZManifestTypes(t *testing.T) {
 func TestNPZFoldersDisagree(t *testing.T) {
 	a, b := writeSet(t, `{"states": 2}`, triangle()), writeSet(t, `{"states": 3}`, triangle())
 	oracle.Fails(Open(t.Context(), []string{a, b}, Options{}))(t, "dataset.json: it differs from "+a)
-	set, err := Open(t.Context(), []string{a, writeSet(t, `{"states": 2}`, triangle())}, Options{})
-	if err != nil || len(set.Instances) != 2 {
-		t.Errorf("the same description in two folders: %v", err)
-	}
+	set := oracle.Must(Open(t.Context(), []string{a, writeSet(t, `{"states": 2}`, triangle())}, Options{}))(t)
+	oracle.Equal(t, len(set.Instances), 2, "instances of folders with the same description")
 }
 
 func TestRecipeValidate(t *testing.T) {

@@ -157,6 +157,7 @@ func (p *sampleReader) namedPairs() (edges []int32) {
 
 // readTable reads rows of cells, below names of columns or none.
 func (p *sampleReader) readTable(data []byte) {
+	data = formats.WithoutTitles(data)
 	if first, _, _ := bytes.Cut(bytes.TrimLeft(data, "\n"), []byte("\n")); !bytes.ContainsAny(first, formats.Separators) {
 		lines := strings.Split(string(data), "\n") // of numbers between blanks
 		for i, line := range lines {
@@ -230,9 +231,16 @@ func (p *sampleReader) take(names []string, t *formats.Table) {
 	model, texts := p.o.Recipe, make([]labelTexts, len(kept)) // of each column
 	p.labels = make([]int32, len(t.Rows)*len(kept))           // numbers of texts, for now
 	counted := slices.Compact(numeric.Map(kept, func(i int) string { return strings.Trim(names[i], "0123456789") }))
-	if len(kept) > max(len(t.Rows), manyStates) && len(counted) == 1 && model == nil { // other names are those of nodes
+	const far = 10 // times as many columns as rows: all pairs of them are more than samples tell of
+	turn, many := formats.Look(p.File).Advise("samples in columns"), max(len(t.Rows), manyStates)
+	if len(kept) > far*many && model == nil && p.edges+p.o.Lattice == "" {
+		p.Add(1, "", "write a table of the pairs to learn beside it, edges.csv; or, where columns are samples, "+turn,
+			"there are %d columns and %d rows: rows are samples, too few for all pairs of columns", len(kept), len(t.Rows))
+		return
+	}
+	if len(kept) > many && len(counted) == 1 && model == nil { // other names are those of nodes
 		p.warn("there are %d columns and %d rows: rows are samples; where columns are, %s", len(kept), len(t.Rows),
-			option.Text(formats.Look(p.File).Advise("samples in columns")))
+			option.Text(turn))
 	}
 	for c, i := range kept {
 		p.columns = append(p.columns, sampleColumn{Name: names[i]})

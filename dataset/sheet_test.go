@@ -305,6 +305,8 @@ func TestColumnKinds(t *testing.T) {
 		_, _, err := decide(append(numbers, cell)...)
 		oracle.WantError(t, err, want)
 	}
+	_, _, err := decide(strings.Fields("0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 - - -")...)
+	oracle.WantError(t, err, `f:23:c: "-" is no number that can be used, while 21 of the 24 cells`)
 	oracle.Equal(t, (&column{Name: "c", Mean: math.Inf(1)}).sound(), false, "a mean that is not finite is sound")
 	oracle.Equal(t, (&column{Name: "c", Values: []string{"a", "a"}}).sound(), false, "a value twice is sound")
 	var days []string
@@ -371,7 +373,7 @@ func TestDoubtfulColumns(t *testing.T) {
 			`column "x" has -999, far from`, `"train_mask" is a feature`, `nodes.csv:5: no edge joins the node "total"`},
 		"id,label,x\na,1,95\nb,2,99\nc,9,97\n":                    {`"9" is a state like any other`},
 		"id,label,x\na,0A,95\nb,A,99\nc,\u00e9,97\nd,e\u0301,9\n": {"the labels \"\u00e9\" and \"e\u0301\" are two"},
-		"sep=;\nid;label;x;set\na;u;1 m;train\nb;v;2.5 m;test\nc;v;3 m;test\nd;v;40 m;train\ne;u;5 m;train\nf;v;5 m;dev\n": {
+		"sep=;\n# x\nid;label;x;set\na;u;1 m;train\nb;v;2.5 m;test\nc;v;3 m;x\nd;v;4 m;train\ne;u;5 m;train\nf;v;5 m;x\n": {
 			`"x" has numbers with letters behind, as "1 m"`, `"set" is a feature`},
 	} {
 		set := mustOpen(t, writeFiles(t, sheets(nodes, "source,target\na,b\nb,c\n")), Options{})

@@ -172,8 +172,7 @@ func (l *npzLoader) takeMeans(set *Set, list []error) (*Set, []error) {
 	}
 	if len(kept) < len(s.edges) && l.o.Schema != nil {
 		return nil, []error{option.At(l.instances[0].File, 0, edgeMeansArray, "give means of the same edges, or learn "+
-			"without an initial model", "there are means of %d edges, and the model has weights of %d", len(kept),
-			len(s.edges))}
+			"without an initial model", "there are means of %d edges, and the model has weights of %d", len(kept), len(s.edges))}
 	} else if len(kept) < len(s.edges) {
 		var err error
 		if set, err = set.KeepEdges(kept); err != nil {

@@ -184,7 +184,8 @@ func (c *columnSurvey) decide(text bool, note func(format string, arguments ...a
 			note("column %q has another whole number in each row, as identifiers have, and is taken for a feature; "+
 				"{columns=ignore=%s} leaves it out", name, c.name)
 		}
-	case !text && float64(meant) >= nearlyAll*float64(c.total):
+	case !text && (float64(meant) >= nearlyAll*float64(c.total) ||
+		different > manyStates && meant+c.count[odd] == c.total): // the same text beside many numbers is a mark
 		how := ","
 		if written.MatchString(c.texts[odd]) && strings.ContainsAny(c.texts[odd], "$€£¥%,. '") {
 			how = ", as by " + formats.Look(c.table.File).Advise("numbers as people write them") + ";"

@@ -128,6 +128,8 @@ func TestTextLines(t *testing.T) {
 		"blanks behind tabs":        {"x\tA \ny\t B\n", [][]string{{"x", "y"}}},
 		"comments between tabs":     {"# id\nx\tA\ny\tB\n", [][]string{{"x", "y"}}},
 		"comments between blanks":   {"# id 1\nx A\n\n# id 2\n# text\ny B\n# A\n", [][]string{{"x"}, {"y", "#"}}},
+		"GermEval":                  {"#\tweb [1]\n1\tx\tA\n2\t#\tB\n\n#\tweb\n1\ty\tB\n", [][]string{{"x", "#"}, {"y"}}},
+		"CoNLL-U of blanks":         {"1 x l A _ _ 0 r _ _\n2 y l B 0 0 1 r _ _", [][]string{{"x", "y"}}},
 		"a word like a comment":     {"# A\nx B\n\ny B\n\nz B\n", [][]string{{"#", "x"}, {"y"}, {"z"}}},
 		"numbers from 1":            {"1 x A\n2 y B\n\n1 z A\n", [][]string{{"x", "y"}, {"z"}}},
 		"numbers from 0":            {"0\tx\tA\n1\ty\tB\n", [][]string{{"x", "y"}}},

@@ -28,11 +28,9 @@ import (
 
 // Pages that readers follow, command by command: a test does the same.
 //
-// A fenced block is run in a fresh folder for each page, one after another, by its
-// language: sh by the shell, with the command on the path; python by Python; and
-// where a name follows the language, as in "go main.go", the block becomes the file of
-// that name. A block of text behind one that is run, in the same section, shows lines
-// of its output.
+// A fenced block is run in a fresh folder for each page, one after another, by its language: sh by the shell, with the
+// command on the path; python by Python; and where a name follows the language, as in "go main.go", the block becomes
+// the file of that name. A block of text behind one that is run, in the same section, shows lines of its output.
 var followed = []string{"README.md", "docs/tutorial/*.md", "docs/how-to/*.md"}
 
 // root is the folder of the module, from here.

@@ -124,9 +124,8 @@ func (j *nodeJudge) node(s, card int, enough bool) (rhat, ess float64, constant 
 	return rhat, ess, false
 }
 
-// indicator returns split R̂ and effective sample size of [x = state], equation (11) of
-// docs/explanation/equations.md. With h draws in each of m sequences, W the mean of their variances and B/h the
-// variance of their means:
+// indicator returns split R̂ and effective sample size of [x = state], equation (11) of docs/explanation/equations.md.
+// With h draws in each of m sequences, W the mean of their variances and B/h the variance of their means:
 //
 //	var⁺ = (h−1)/h W + B/h    R̂ = √(var⁺/W)    ESS = m h / (−1 + 2 Σ_{k<K} P_k + ρ_2K)
 //	P_k = ρ_2k + ρ_2k+1       ρ_t = 1 − (W − mean autocovariance at t)/var⁺

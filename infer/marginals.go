@@ -15,8 +15,7 @@ type Result struct {
 	Method Method
 	// NotExact says why the best method that fits was not Exact; "": it was, or a method was asked for.
 	NotExact string
-	// LogZ is the natural logarithm of the sum over all joint states that agree with
-	// the evidence, or what stands for it.
+	// LogZ is the natural logarithm of the sum over all joint states that agree with the evidence, or what stands for it.
 	//
 	// Where a dual exists, Propagation gives the dual value, which is a certified bound at any messages: D of equation
 	// (7) of docs/explanation/equations.md, or for tree-reweighted numbers that kept their forests the mean of what each
@@ -57,9 +56,8 @@ func exactResult(method Method, logZ float64) *Result {
 	return &Result{Method: method, LogZ: logZ, Bound: counting.Exact, Outcome: Outcome{Converged: true}}
 }
 
-// LogPartition computes the log-partition function of a network, given evidence, or
-// a bound on it or an approximation: see Result.Bound. Where a method proves that
-// every joint state has probability zero the answer is −Inf, exactly.
+// LogPartition computes the log-partition function of a network, given evidence, or a bound on it or an approximation:
+// see Result.Bound. Where a method proves that every joint state has probability zero the answer is −Inf, exactly.
 //
 // An iteration that ends before it has converged, or because ctx ended, is no error of Propagation, whose answer
 // holds nevertheless: see Result.Outcome. Other methods return the error of ctx. Errors are *OptionError and

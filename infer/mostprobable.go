@@ -30,9 +30,8 @@ type State struct {
 // MostProbable finds a most probable joint state of a network, given evidence (MAP, or MPE). TRWS need not find an
 // optimal one: see State. It uses Method, Evidence, Limits and Memory of the options.
 //
-// Errors are *OptionError, ErrZero, and ErrUnsuited; that TRWS found no state of positive
-// probability, though there may be some; and potentials that overflow. If ctx ends,
-// TRWS returns what it has so far, and Exact the error of ctx.
+// Errors are *OptionError, ErrZero, and ErrUnsuited; that TRWS found no state of positive probability, though there may
+// be some; and potentials that overflow. If ctx ends, TRWS returns what it has so far, and Exact the error of ctx.
 func MostProbable(ctx context.Context, n *mrf.Network, o Options) (*State, error) {
 	o.operations = mostOperations
 	return o.mostProbable(ctx, n)

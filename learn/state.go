@@ -88,8 +88,7 @@ func ReadState(path string) (*State, error) {
 
 // savedParts are what a state of the moment has in parts.
 func (l *learner) savedParts() *savedParts {
-	return &savedParts{ranks: l.ranks, passStarts: l.progress.Pass.Momentum > 0,
-		accepted: l.messages.leftAccepted()}
+	return &savedParts{ranks: l.ranks, passStarts: l.progress.Pass.Momentum > 0, accepted: l.messages.leftAccepted()}
 }
 
 func (l *learner) snapshot(s *savedParts) (*State, error) {

@@ -51,8 +51,7 @@ func ParseStep(spec string) (StepRule, error) {
 	}
 	alpha, err := numeric.ParseDecimal(value)
 	if err != nil || !(alpha > 0) || math.IsInf(alpha, 0) {
-		return nil, fmt.Errorf("step %q: want auto, fixed:A or adagrad:A with a positive number A, such as "+
-			"fixed:0.5", spec)
+		return nil, fmt.Errorf("step %q: want auto, fixed:A or adagrad:A with a positive number A, such as fixed:0.5", spec)
 	}
 	switch name {
 	case "fixed":

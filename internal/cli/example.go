@@ -73,8 +73,7 @@ func (a *app) example(f *exampleFlags, args []string) error {
 		Out  string   `json:"out"`
 		Seed uint64   `json:"seed"`
 		Next []string `json:"next"`
-	}{kind.Name, f.out, f.seed, next}, "%s: %s.\nRun next:%s\n", f.out, kind.About,
-		lines(strings.TrimRight(text, "\n ")))
+	}{kind.Name, f.out, f.seed, next}, "%s: %s.\nRun next:%s\n", f.out, kind.About, lines(strings.TrimRight(text, "\n ")))
 }
 
 // kindNamed is the number of the kind that the one argument names, or −1.

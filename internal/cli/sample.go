@@ -34,9 +34,8 @@ func (a *app) sampleCommand() *cobra.Command {
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.out, "out", "o", "", "file .npz for one network, or folder to make")
-	fl.StringVar(&f.sampler, "sampler", samplerAuto, "auto: exact where it takes about ten seconds at most, else "+
-		"gibbs; or "+
-		"exact (independent draws) or gibbs")
+	fl.StringVar(&f.sampler, "sampler", samplerAuto, "auto: exact where it takes about ten seconds at most, else gibbs; "+
+		"or exact (independent draws) or gibbs")
 	fl.IntVar(&f.Draws, "samples", 1000, "draws of each network, over all chains")
 	fl.IntVar(&f.Chains, "chains", 4, "gibbs: chains, from different starts")
 	fl.IntVar(&f.BurnIn, "burn-in", 1000, "gibbs: sweeps of each chain that are thrown away")

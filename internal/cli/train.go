@@ -73,15 +73,13 @@ func (a *app) trainCommand() *cobra.Command {
 func (f *trainFlags) registerModel(fl *pflag.FlagSet) {
 	o := &f.options
 	fl.Var(wordValue(&o.Physics, strings.Join(job.Physics, "|"), wantedPhysics, job.Physics...), "model",
-		"ising (spins) or potts: couplings from samples, by exact likelihood if "+
-			"that is cheap, else pseudo")
+		"ising (spins) or potts: couplings from samples, by exact likelihood if that is cheap, else pseudo")
 	fl.Var(wordValue(&o.Errors, "how", "a text"), "errors",
 		"standard errors of weights: auto (exact and pseudo have them), "+
 			"cheap (where quick), bootstrap[:B], or none (default none, with --model cheap)")
 	fl.Lookup("errors").NoOptDefVal = "auto"
 	fl.Var(wordValue(&o.SelectEdges, "rule", "a rule"), "select-edges",
-		"with --model, edges that samples tell of alone: ebic[:GAMMA] (extended BIC, 0.25) or "+
-			"stability[:HALVES] (of 20)")
+		"with --model, edges that samples tell of alone: ebic[:GAMMA] (extended BIC, 0.25) or stability[:HALVES] (of 20)")
 	fl.Lookup("select-edges").NoOptDefVal = "ebic"
 	fl.StringVar(&f.statistics, "statistics", "", "with --model, in place of DATA: an .npz of edges, edge_means, "+
 		"node_means and weights of these")
@@ -132,8 +130,7 @@ func (f *trainFlags) registerLoop(fl *pflag.FlagSet) {
 	o := &f.options
 	fl.StringVar(&o.Step, "step", "auto", "auto; or, with g the gradient over the mean number of variables, "+
 		"fixed:A (-A g) or adagrad:A (-A g/sqrt(sum g^2))")
-	fl.StringVar((*string)(&o.Order), "order", "cyclic",
-		"order of the blocks: cyclic or random")
+	fl.StringVar((*string)(&o.Order), "order", "cyclic", "order of the blocks: cyclic or random")
 	fl.IntVar(&o.InnerSweeps, "inner-sweeps", 0, "most sweeps per block where weights move at each visit (default 2 for "+
 		"bbpl, 300 for full; 300 is the paper's BBPL)")
 	fl.Float64Var(&o.InnerTolerance, "inner-tol", 0, "largest change of a log-message in a converged block (default "+
@@ -160,8 +157,7 @@ func (f *trainFlags) registerEnds(fl *pflag.FlagSet) {
 	fl.Float64Var(&o.Gap, "gap", 0, "stop at a suboptimality of at most this times 1 + |objective|, or where steps "+
 		"promise no more and nothing is proved; beside --tol or --rtol, ask for it, too (default 1e-3)")
 	fl.Float64Var(&o.RelativeTolerance, "rtol", 0, "stop at this norm of the gradient, relative to the first (default "+
-		"1e-5; without --tol, --gap and --errors also where 0.001 of what was gained is proved to be left at "+
-		"most)")
+		"1e-5; without --tol, --gap and --errors also where 0.001 of what was gained is proved to be left at most)")
 	fl.IntVar(&o.MaxIterations, "max-iter", 0, "stop after this many iterations")
 	fl.Float64Var(&o.MaxPasses, "max-passes", 0, "stop after this many passes, in whole-network sweeps (default 10000)")
 	fl.DurationVar(&o.MaxTime, "max-time", 0, "stop after this time in all, such as 10m")

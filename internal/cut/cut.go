@@ -138,8 +138,7 @@ func (c Cut) fit(all Cut, in, model *crf.Instance) (Cut, error) {
 	switch {
 	case c.Kind == kindTiles && in.Rows == 0:
 		return all, option.Errorf("tiles need a grid, and the nodes of %s lie on none: give {blocks} a number, or "+
-			"grid_shape "+
-			"in the file", in.Name)
+			"grid_shape in the file", in.Name)
 	case c.Kind == kindTiles:
 		all.Rows, all.Cols = all.tiles(in)
 	case c.Kind == "" && all.Rows > 0 && upright(in) != upright(model):

@@ -45,7 +45,6 @@ func NewData(set *dataset.Set) *Data {
 // Tables are the description for people.
 func (d *Data) Tables() []report.Table {
 	rows := [][]string{fact("kind", d.Kind), fact("instances", d.Instances), fact("distinct graphs", d.Graphs),
-		fact("nodes", d.Nodes), fact("edges", d.Edges), fact("samples", d.Samples),
-		fact("unobserved labels", d.Unobserved)}
+		fact("nodes", d.Nodes), fact("edges", d.Edges), fact("samples", d.Samples), fact("unobserved labels", d.Unobserved)}
 	return []report.Table{table(append(rows, typeRows(d.NodeTypes, d.EdgeTypes, false)...)...)}
 }

@@ -59,6 +59,5 @@ func (d *Network) Tables() []report.Table {
 	}
 	return []report.Table{table(fact("variables", d.Variables), fact("most states", d.MostStates),
 		fact("factors", d.Factors), fact("largest arity", d.Arity), fact("edges", known(d.Edges)),
-		fact("is a forest", known(d.Forest)), fact("induced width", d.Width),
-		fact("memory for exact inference", bytes))}
+		fact("is a forest", known(d.Forest)), fact("induced width", d.Width), fact("memory for exact inference", bytes))}
 }

@@ -13,8 +13,7 @@
 //
 //	P(x_i, S_i) = ψ_i Π_c m_c · P_i(S_i) / m_i(S_i)     and     P_c = its sums.
 //
-// Only probabilities flow backwards, so nothing can overflow there, and what
-// underflows is a probability below 1e-300.
+// Only probabilities flow backwards, so nothing can overflow there, and what underflows is a probability below 1e-300.
 //
 // # Range
 //

@@ -119,6 +119,8 @@ func detectFolder(folder, wanted string) ([]string, error) {
 		}
 	}
 	switch {
+	case len(found) == 0 && slices.ContainsFunc(others, IsPicture): // with labels that are named, or to be labelled
+		return []string{kindImages}, nil
 	case len(found) == 0:
 		return nil, cmp.Or(doubt(folder, others, ""), unknown(folder))
 	case wanted == kindNPZ: // which may be predictions

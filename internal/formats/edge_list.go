@@ -56,7 +56,7 @@ func headers(rows [][]string) int {
 }
 
 // isEdgeList knows lists of edges by their name, or by lines of which the first two fields are numbers of nodes, or
-// names that stand at both ends; pairs hardly repeat.
+// names that stand at both ends, or of which there are more than labels, at either end; pairs hardly repeat.
 func (p *Peek) isEdgeList() bool {
 	if slices.Contains(edgeListExtensions, p.extension) && len(p.lines) > 0 {
 		return true
@@ -71,17 +71,19 @@ func (p *Peek) isEdgeList() bool {
 		return false // but a matrix of edges of three nodes: edges of a list join two nodes each, and no two twice
 	}
 	rows = rows[headers(rows):]
-	first, pairs, numbers, names := map[string]bool{}, map[string]bool{}, true, true
+	first, second, pairs, numbers, names := map[string]bool{}, map[string]bool{}, map[string]bool{}, true, true
 	for _, fields := range rows {
 		if len(fields) != 2 && (len(fields) != 3 || !isNumber(fields[2])) {
 			return false
 		}
-		first[fields[0]], pairs[fields[0]+" "+fields[1]] = true, true
+		first[fields[0]], second[fields[1]], pairs[fields[0]+" "+fields[1]] = true, true, true
 		numbers = numbers && isIndex(fields[0]) && isIndex(fields[1])
 		names = names && !isNumber(fields[1])
 	}
 	apart := slices.DeleteFunc(slices.Clone(rows), func(fields []string) bool { return first[fields[1]] })
-	return all > 2 && 2*len(pairs) >= len(rows) && (numbers || names && 2*len(apart) <= len(rows))
+	const manyLabels = 50 // of one sentence
+	return all > 2 && 2*len(pairs) >= len(rows) && (numbers || names && (2*len(apart) <= len(rows) ||
+		len(second) > manyLabels && 2*len(second) > len(first)))
 }
 
 // IsEdgeList reports whether a file is most probably one.

@@ -48,7 +48,7 @@ const spans = `"(labels?|spans|entities|ents|annotations)":\s*\[\s*[]\[{]`
 var formats = slices.Concat([]Format{
 	{"a file of predictions", "", "", (*Peek).isPrediction},
 	{"a file of samples", "", "", func(p *Peek) bool { return p.has("samples") && !p.has(npy.Edges) && !p.has("labels") }},
-	{"a file of Hugin, GeNIe or XMLBIF", "", ".xdsl .dsl .dne .xmlbif", func(p *Peek) bool {
+	{"a file of Hugin, GeNIe or XMLBIF", "", ".xdsl .dsl .dne .dsc .xmlbif", func(p *Peek) bool {
 		return p.extension == ".net" && strings.Contains(p.start, "{") || strings.Contains(p.start, "<BIF")
 	}},
 	{"a file of texts with spans in JSON", "", "", data(`[[{][\s\S]*("(text|data)":[\s\S]*` + spans + `|` + spans +
@@ -470,7 +470,7 @@ func (p *Peek) isText() bool {
 	switch {
 	case slices.Contains(TextExtensions, p.extension):
 		return true
-	case f.Ends == 0 || f.Text[0] == '#' && !f.heads && !f.tabs:
+	case f.Ends == 0 || strings.HasPrefix(f.Text, commentMark) && !f.heads && !f.tabs:
 		return false
 	case p.extension == tabbedTextExtension:
 		return f.Ends > fewEnds && f.Least > 1

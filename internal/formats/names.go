@@ -117,11 +117,16 @@ const fewEnds = 2
 // PictureSuffixes are those of pictures to be read.
 var PictureSuffixes = []string{".jpg", ".jpeg", ".png"}
 
+// IsPicture reports whether a file has the name of one.
+func IsPicture(path string) bool {
+	return slices.Contains(PictureSuffixes, strings.ToLower(filepath.Ext(path)))
+}
+
 // ColoursFile names the colours of pictures of labels beside them.
 const ColoursFile = "label_colors.txt"
 
-// ImagesFolders are what a folder of pictures is called: as usual, or by PASCAL VOC or CamVid.
-var ImagesFolders = []string{"images", "JPEGImages", "701_StillsRaw_full"}
+// ImagesFolders are what a folder of pictures is called: as usual, or by PASCAL VOC or CamVid, or the folder itself.
+var ImagesFolders = []string{"images", "JPEGImages", "701_StillsRaw_full", "."}
 
 // predictionsFile describes the predictions of a folder.
 const predictionsFile = "predict.json"

@@ -142,9 +142,7 @@ func ReadRows(path string, data []byte, list bool) *Table {
 	if t.Keep(NotText(path, data)); len(t.List) > 0 {
 		return t
 	}
-	if bytes.HasPrefix(data, []byte("sep=")) { // by which Excel knows the separator
-		data = data[bytes.IndexByte(append(data, '\n'), '\n'):]
-	}
+	data = WithoutTitles(data)
 	start, _, _ := bytes.Cut(bytes.TrimLeft(data, "\r\n"), []byte("\n"))
 	if t.comma, t.Bare = separatorOf(string(start)), list; list {
 		t.readEdgeList(data)
@@ -155,6 +153,27 @@ func ReadRows(path string, data []byte, list bool) *Table {
 		t.Add(0, "", "", "it is empty, want a line with the names of columns, and a line for each row")
 	}
 	return t
+}
+
+// rowLine matches a line that is no title.
+var rowLine = regexp.MustCompile(`(?m)^[^#\r\n].*`)
+
+// WithoutTitles leaves the lines above the rows of a table empty that say sep=;, by which Excel knows the separator, or
+// begin with # and do not have as many cells as the first row: these are no names of columns.
+func WithoutTitles(data []byte) []byte {
+	first, rest, _ := bytes.Cut(data, []byte("\n"))
+	row := quoted.ReplaceAll(rowLine.Find(rest), nil)
+	mark := []byte{byte(separatorOf(string(row)))}
+	cells := func(line []byte) int {
+		if bytes.Contains(row, mark) {
+			return bytes.Count(quoted.ReplaceAll(line, nil), mark)
+		}
+		return len(bytes.Fields(bytes.TrimLeft(line, "#")))
+	}
+	if bytes.HasPrefix(first, []byte("sep=")) || bytes.HasPrefix(first, []byte("#")) && cells(first) != cells(row) {
+		return append([]byte("\n"), WithoutTitles(rest)...)
+	}
+	return data
 }
 
 // readCells reads the rows of a table with separators that have as many cells as the first, and reports the others.
@@ -302,14 +321,14 @@ func Joined(text string, texts []string) bool {
 	})
 }
 
-// nines matches numbers that people write for what is not known.
-var nines = regexp.MustCompile(`^-?9+(\.0+)?$`)
+// Nines matches numbers that people and rasters write for what is not known.
+var Nines = regexp.MustCompile(`^(-?9+(\.0+)?|-?32768|-?3\.402823\d*e\+38)$`)
 
 // MissingCode is such a number among cells that are different, if it is farther from all others than these are from
 // each other, or the only negative one; "" where there is none.
 func MissingCode(cells []string) string {
 	var x []float64
-	if !slices.ContainsFunc(cells, nines.MatchString) {
+	if !slices.ContainsFunc(cells, Nines.MatchString) {
 		return ""
 	}
 	for _, cell := range cells {
@@ -321,7 +340,7 @@ func MissingCode(cells []string) string {
 	n := len(x)
 	for _, cell := range cells {
 		v, _ := numeric.ParseDecimal(cell)
-		if n > 2 && nines.MatchString(cell) && (v == x[n-1] && v-x[n-2] > x[n-2]-x[0] ||
+		if n > 2 && Nines.MatchString(cell) && (v == x[n-1] && v-x[n-2] > x[n-2]-x[0] ||
 			v == x[0] && (x[1]-v > x[n-1]-x[1] || v < 0 && x[1] >= 0)) {
 			return cell
 		}

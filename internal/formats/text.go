@@ -32,6 +32,7 @@ type Text struct {
 	Header string // the first line, if it names columns, and is left out
 	tabs   bool   // they separate fields; else blanks do
 	heads  bool   // sentences begin with comments
+	mark   string // which begin so
 	CoNLLU bool   // it is CoNLL-U, and read as such
 
 	Attributes bool        // it is read as these
@@ -65,7 +66,10 @@ func ReadText(path string, data []byte) (*Text, error) {
 		}
 	}
 	f.tabs = tabbed > 0 // of one head # may be a word
-	f.heads = !f.tabs && strings.HasPrefix(text, commentMark) && strings.Contains(text, "\n\n"+commentMark)
+	if f.mark = commentMark; f.tabs {
+		f.mark = "#\t" // as in GermEval's files
+	}
+	f.heads = strings.HasPrefix(text, f.mark) && strings.Contains(text, "\n\n"+f.mark)
 	header, rest, _ := strings.Cut(text, "\n")
 	if names := columnNames.FindStringSubmatch(header); names != nil && !strings.Contains(rest, names[2]+"\n") {
 		f.Header = header
@@ -116,10 +120,11 @@ const commentMark = "# "
 var columnNames = regexp.MustCompile(`(?i)^"?(?:(?:id|index|nr|no)"?[\t ]+"?)?(words?|tokens?|form|text)\b.*` +
 	`[\t ]"?(\w*tags?|\w*labels?|ner|u?pos)"?$`)
 
-// isComment reports whether a line is a comment: in a text that is separated by tabs one without any, and in one that
-// is separated by blanks, where # may be a word, one at the head of a sentence, if others have such lines.
+// isComment reports whether a line is a comment: in a text that is separated by tabs one without any, and, as # may be
+// a word, one at the head of a sentence, if others have such lines.
 func (f *Text) isComment(text string, within bool) bool {
-	return strings.HasPrefix(text, commentMark) && (f.tabs && !strings.Contains(text, "\t") || f.heads && !within)
+	return f.tabs && strings.HasPrefix(text, commentMark) && !strings.Contains(text, "\t") ||
+		f.heads && !within && strings.HasPrefix(text, f.mark)
 }
 
 // Sentence is what the lines of one hold.
@@ -196,10 +201,10 @@ const (
 	goldMark        = "Gold="
 )
 
-// isCoNLLU reports whether the text is CoNLL-U: most lines have its columns, separated by
-// tabs, and the first begins with the number of the word within the sentence, or of joined words, such as 1-2.
+// isCoNLLU reports whether the text is CoNLL-U: most lines have its columns, between tabs or, in copies, blanks,
+// and the first begins with the number of the word within the sentence, or of joined words, such as 1-2.
 func (f *Text) isCoNLLU() bool {
-	return f.tabs && f.Usual == columnsOfCoNLLU && (f.number == "1" || strings.HasPrefix(f.number, "1-"))
+	return f.Usual == columnsOfCoNLLU && (f.number == "1" || strings.HasPrefix(f.number, "1-"))
 }
 
 // WriteTags writes tagged texts with other tags, as dataset.Set.WriteTags says.

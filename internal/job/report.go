@@ -139,8 +139,7 @@ func (s *Summary) Rows() [][]string {
 		{"status", s.StatusText()},
 		{"reason", s.Reason},
 		{"objective", Known("%.10g", s.Objective) + s.ObjectiveNote()},
-		{"gradient norm", Known("%.3g", s.GradNorm)},
-		{"suboptimality", Known("at most %.3g", s.Suboptimality) +
+		{"gradient norm", Known("%.3g", s.GradNorm)}, {"suboptimality", Known("at most %.3g", s.Suboptimality) +
 			strings.TrimPrefix(Known("; "+scale+"weights within %.2g of the optimum's", s.WeightsWithin), unknown)},
 		{"iterations", strconv.Itoa(s.Iterations)},
 		{"passes", s.PassesText()},

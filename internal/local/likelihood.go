@@ -187,8 +187,7 @@ func (l *likelihood) eliminate(gradient []float64, m *crf.Model, in *crf.Instanc
 			u, v := in.Graph.U(int32(e)), in.Graph.V(int32(e))
 			l.table = numeric.Resize(l.table, in.States(u)*in.States(v))
 			clear(l.table)
-			l.columns(in, u, v, answer.Marginals[u], answer.Marginals[v],
-				func(end, entry *float64) { *entry += *end }, l.table)
+			l.columns(in, u, v, answer.Marginals[u], answer.Marginals[v], func(end, entry *float64) { *entry += *end }, l.table)
 			table = l.table
 		}
 		if floats.Scale(weight, table); f < nodes {

@@ -47,8 +47,7 @@ type NotEmptyError struct {
 // Error implements error.
 func (e *NotEmptyError) Error() string {
 	return fmt.Sprintf("run folder %q is not empty (it holds %q): choose another folder, remove this one, or resume "+
-		"the run in it",
-		e.Dir, e.Holds)
+		"the run in it", e.Dir, e.Holds)
 }
 
 // Create makes the run folder dir, and its parents, for a new run, and keeps other processes out of it until Close.

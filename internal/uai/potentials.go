@@ -126,8 +126,7 @@ func (f *potentialsFile) readEdges() {
 		return
 	case !given:
 		f.Add(0, edgeThetaArray, "",
-			"the array is missing: want log potentials [%d, %d, %d] of the edges, or [%d, %d] for all alike",
-			m, k, k, k, k)
+			"the array is missing: want log potentials [%d, %d, %d] of the edges, or [%d, %d] for all alike", m, k, k, k, k)
 		return
 	}
 	for e := range u { // one for all alike is copied

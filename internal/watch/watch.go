@@ -47,8 +47,7 @@ var page = strings.NewReplacer("/* uplot.css */", uplotCSS, "/* page.css */", pa
 // policy allows the page its own styles and scripts and the events, and nothing else. The
 // icon is an empty one in the page: browsers ask for one that is not there.
 var policy = "default-src 'none'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; " +
-	"frame-ancestors 'none'; style-src" +
-	hashesOf(page, "style") + "; script-src" + hashesOf(page, "script")
+	"frame-ancestors 'none'; style-src" + hashesOf(page, "style") + "; script-src" + hashesOf(page, "script")
 
 // hashesOf lists the hashes of the elements of a name as a Content-Security-Policy has them.
 func hashesOf(page, element string) string {

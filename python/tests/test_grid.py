@@ -278,6 +278,10 @@ def test_mistakes() -> None:
         crf.score(X, y + 7)
     with pytest.raises(ValueError, match=r"has no parameter 'side'"):
         crf.set_params(side=3)
+    with pytest.raises(TypeError, match=r"^GridCRF has no parameter 'C'; it has prior=C\*\*0.5 for that, and neighbours, "):
+        GridCRF(C=1.0)
+    with pytest.raises(TypeError, match=r"'max_passes'; it has options=\{'max_passes': ...\} for that, and "):
+        GridCRF(max_passes=5)
     with pytest.raises(ValueError, match=r"has 2 features, want 3 as in fit"):
         crf.predict(X[..., :2])
 

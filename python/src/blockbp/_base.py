@@ -30,8 +30,7 @@ from ._sklearn import join, tags
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-# Options of the command that mean something for data in memory, by verb. What a parameter
-# says is not among them.
+# Options of the command that mean something for data in memory, by verb. What a parameter says is not among them.
 OPTIONS = {
     "train": """blocks partition together step order inner_sweeps inner_tol memory min_count no_edges edges scale standardise
         loss epsilon tol rtol gap max_iter max_passes report""".split(),
@@ -79,8 +78,7 @@ _SHARED = {  # a text may have a later one in it
         Whether fit begins at the weights of the fit before, which needs the same features and classes.
     unlabelled : object
         The label that hides, or a list; None: no label does, and -1 is a class. In any case NaN, None and
-        masked entries hide. "auto", of ChainCRF, is None, with a warning where -1 stands beside
-        two others.
+        masked entries hide. "auto", of ChainCRF, is None, with a warning where -1 stands beside two others.
     {run}
     predict_options : dict, optional
         Options of ``blockbp predict``, such as ``{"max_sweeps": 1000}``.""",
@@ -143,6 +141,9 @@ def documented(cls: type[T]) -> type[T]:
 TRAINING = {"max_time": "max-time", "random_state": "seed", "n_jobs": "threads"}
 
 
+_OTHERS = {"C": "prior=C**0.5", "c2": "prior=(2*c2)**-0.5"}  # parameters of scikit-learn and crfsuite
+
+
 class Page:
     """A page of HTML, which a notebook shows by itself.
 
@@ -174,8 +175,7 @@ class Estimator(_Plain):
     verbose: int
     _before: Any  # the estimator at whose weights a fit begins, or None
 
-    # Parameters of the command, by the names of its options. Those at their defaults are
-    # left to the command.
+    # Parameters of the command, by the names of its options. Those at their defaults are left to the command.
     _options = {"prior": "prior", "l2": "l2", "counting": "counting", "method": "method", **TRAINING}
 
     # parameters
@@ -185,6 +185,17 @@ class Estimator(_Plain):
         attach()
         for name in self._names():
             setattr(self, name, given[name])
+
+    def __new__(cls, *_: Any, **given: Any) -> Self:
+        cls._know(given, TypeError)
+        return super().__new__(cls)
+
+    @classmethod
+    def _know(cls, given: Mapping[str, Any], error: type[Exception]) -> None:
+        for name in (n for n in given if n not in cls._names()):
+            option = f"options={{{name!r}: ...}}" if name in OPTIONS["train"] and name != "edges" else ""
+            other = _OTHERS.get(name, option) and f"{_OTHERS.get(name, option)} for that, and "
+            raise error(f"{cls.__name__} has no parameter {name!r}; it has {other}{', '.join(cls._names())}")
 
     @classmethod
     def _names(cls) -> list[str]:
@@ -197,9 +208,8 @@ class Estimator(_Plain):
 
     def set_params(self, **params: Any) -> Self:
         """Change parameters by name."""
+        self._know(params, ValueError)
         for name, value in params.items():
-            if name not in self._names():
-                raise ValueError(f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(self._names())}")
             setattr(self, name, value)
         return self
 
@@ -365,8 +375,7 @@ class Estimator(_Plain):
         """Return an estimator with the model of a file, from ``save`` or the command.
 
         Parameters that say how to learn have their defaults. Of a model that the command has
-        learned, classes are integers, truth values or numbers where all names of states are
-        such, and texts otherwise.
+        learned, classes are integers, truth values or numbers where all names of states are such, and texts otherwise.
 
         Raises
         ------

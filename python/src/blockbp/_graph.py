@@ -31,8 +31,7 @@ class Graph:
         The ends of every edge, numbered from 0. An edge that is there both ways round is one
         edge, and an error of ``GraphCRF(directed=True)``. An array [2, 2] is read as the others
         of a list, and by itself as [edges, 2]. Of a matrix, dense or sparse, entries that are not 0 and not on
-        the diagonal are edges, repeated ones are added up, and values that differ are an edge
-        feature.
+        the diagonal are edges, repeated ones are added up, and values that differ are an edge feature.
     edge_x : array [edges, features], optional
         Edge features.
     mask : bool array [nodes], optional

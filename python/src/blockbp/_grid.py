@@ -37,8 +37,7 @@ SCALES = (1, 4, 16)
 class GridCRF(Classifier):
     """A conditional random field on grids, such as pictures, or voxels.
 
-    Pixels are nodes, and edges join each to its neighbours. Each direction of edges has
-    weights of its own.
+    Pixels are nodes, and edges join each to its neighbours. Each direction of edges has weights of its own.
 
     Parameters
     ----------

@@ -31,8 +31,7 @@ class NodeCRF(GraphCRF):
     ----------
     graph : anything that ``Graph.of`` takes, optional
         The network with its features; X are numbers of its nodes then, [rows] or [rows, 1].
-        Without it X is a table [rows, features] of nodes without edges, and the field is
-        logistic regression.
+        Without it X is a table [rows, features] of nodes without edges, and the field is logistic regression.
     bias : bool
         Whether nodes, and edges with features, have a further feature that is 1.
     directed : bool, optional

@@ -12,8 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-# Seconds after which an interrupted binary that has nothing to save is killed, and one that has
-# is said to be saving.
+# Seconds after which an interrupted binary that has nothing to save is killed, and one that has is said to be saving.
 SAVING = 0.9
 
 

@@ -208,8 +208,7 @@ class _Couplings(Estimator):
         """Return the mean over samples of the log pseudo-likelihood.
 
         That is the sum over sites of the log-probability of the state given those of all
-        other sites. The mean for a site is of the samples where it and its neighbours are
-        known.
+        other sites. The mean for a site is of the samples where it and its neighbours are known.
         """
         self._fitted()
         table = _table(samples)
