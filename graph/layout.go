@@ -47,8 +47,8 @@ func (g *Graph) apart() int {
 	return sum / max(1, len(g.u))
 }
 
-// breadthFirst returns the graph with nodes in the order in which a search meets them, each component from its first on,
-// and edges in that of their first ends, and then of their second ones.
+// breadthFirst returns the graph with nodes in the order in which a search meets them, each component from its first
+// on, and edges in that of their first ends, and then of their second ones.
 func (g *Graph) breadthFirst() *Graph {
 	node, edge := make([]int32, 0, g.numNodes), make([]int32, 0, len(g.u))
 	u, v := make([]int32, 0, len(g.u)), make([]int32, 0, len(g.u))

@@ -45,8 +45,8 @@ func shuffled(in *crf.Instance, seed uint64) (mixed *crf.Instance, node []int32)
 }
 
 // laidOutProblem is of a lattice that is large enough to be laid out where its nodes come in random order: two types of
-// nodes, directed edges of three, with features, or one type of each, and hidden labels. node is which node of neat each
-// one of mixed is.
+// nodes, directed edges of three, with features, or one type of each, and hidden labels. node is which node of neat
+// each one of mixed is.
 func laidOutProblem(t testing.TB, missing float64, types int) (neat, mixed Problem, node []int32) {
 	s := mixedShape(t, must(graph.Grid(80, 90, graph.GridOptions{})))
 	s.missing = missing
@@ -80,6 +80,24 @@ func TestLaidOut(t *testing.T) {
 	}
 }
 
+// TestLaidOutSplit: what counting numbers have of directed edges stays with them.
+func TestLaidOutSplit(t *testing.T) {
+	_, p, _ := laidOutProblem(t, 0, 1)
+	f := counting.Func(func(g *graph.Graph) (*counting.Numbers, error) {
+		c := counting.Convex(g)
+		for d := range 2 * g.NumEdges() {
+			c.Split = append(c.Split, float64(d))
+		}
+		return c, nil
+	})
+	laid := p.Data[0].Graph.LaidOut()
+	c := must(f.Of(laid))
+	_, _, edge := laid.Given()
+	for i, e := range edge {
+		oracle.MustEqual(t, c.Split[2*i:2*i+2], []float64{2 * float64(e), 2*float64(e) + 1}, "split of edge %d", e)
+	}
+}
+
 // predictedAlike compares what is predicted of an instance with what is of one whose nodes have another order.
 func predictedAlike(t *testing.T, m *crf.Model, neat, mixed *crf.Instance, node []int32) {
 	numbers := func(in *crf.Instance, node []int32) counting.Func { // by the numbers of nodes
@@ -87,15 +105,12 @@ func predictedAlike(t *testing.T, m *crf.Model, neat, mixed *crf.Instance, node 
 		for i, s := range node {
 			of[i] = 0.3 - float64(s%7)/14
 		}
-		f := counting.Given("own", of, slices.Repeat([]float64{1.5}, in.Graph.NumEdges()))
-		if must(f(in.Graph)).Split == nil {
-			t.Fatal("counting numbers without a split test less")
-		}
-		return f
+		return counting.Given("own", of, slices.Repeat([]float64{1.5}, in.Graph.NumEdges()))
 	}
 	held := numeric.Map(numeric.To(len(node)), func(s int32) int32 { return min(1, s%9) - 1 })
-	want := infer.Predictor{Model: m, Counting: numbers(neat, numeric.To(len(node))), Limits: infer.Limits{Tolerance: 1e-12}}
+	want := infer.Predictor{Model: m, Limits: infer.Limits{Tolerance: 1e-12}}
 	got := want
+	want.Counting = numbers(neat, numeric.To(len(node)))
 	got.Counting = numbers(mixed, node)
 	x, likely, err := want.Assess(t.Context(), neat, held, neat.Samples(), nil)
 	oracle.OK(t, err)
