@@ -7,17 +7,32 @@ import (
 	"sync"
 
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/numeric"
 )
 
 // Func makes the counting numbers of a graph. nil stands for Convex.
 type Func func(*graph.Graph) (*Numbers, error)
 
-// Of returns the counting numbers of a graph.
+// Of returns the counting numbers of a graph. Those of graph.Graph.LaidOut are what they are as it was given.
 func (f Func) Of(g *graph.Graph) (*Numbers, error) {
 	if f == nil {
 		return Convex(g), nil
 	}
-	return f(g)
+	given, node, edge := g.Given()
+	if given == nil {
+		return f(g)
+	}
+	c, err := f(given)
+	if err != nil {
+		return nil, err
+	}
+	laid := *c
+	laid.Node, laid.Rho, laid.Edge = numeric.Pick(c.Node, node), numeric.Pick(c.Rho, node), numeric.Pick(c.Edge, edge)
+	laid.EdgeClass, laid.Split = numeric.Pick(c.EdgeClass, edge), nil
+	for _, e := range edge[:min(len(edge), len(c.Split))] {
+		laid.Split = append(laid.Split, c.Split[2*e:2*e+2]...)
+	}
+	return &laid, nil
 }
 
 // Names are the choices that Parse knows by name.

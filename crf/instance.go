@@ -214,6 +214,9 @@ func (in *Instance) NodeRow(s int32) int { return entry(in.nodeRow, s, s) }
 // EdgeRow returns the row of edge e among the features, and copies, of its type.
 func (in *Instance) EdgeRow(e int32) int { return entry(in.edgeRow, e, e) }
 
+// FeatureRows returns those of all nodes and edges; nil where each element is in the row of its own number.
+func (in *Instance) FeatureRows() (node, edge []int32) { return in.nodeRow, in.edgeRow }
+
 // entry returns that of an element in a list, which where there is no list is usual.
 func entry(list []int32, element, usual int32) int {
 	if list == nil {
@@ -261,6 +264,25 @@ func (in *Instance) TotalWeight() float64 {
 
 // Samples returns the labels, [samples][nodes]; they must not be changed.
 func (in *Instance) Samples() [][]int32 { return in.labels }
+
+// LaidOut returns the instance on Graph.LaidOut, with features, and weights of untied types, where they are.
+func (in *Instance) LaidOut() *Instance {
+	laid := *in
+	laid.Graph = in.Graph.LaidOut()
+	_, node, edge := laid.Graph.Given()
+	if node == nil || in.Rows > 0 {
+		return in
+	}
+	laid.nodeType, laid.edgeType = numeric.Pick(in.nodeType, node), numeric.Pick(in.edgeType, edge)
+	if laid.nodeRow = numeric.Pick(in.nodeRow, node); in.nodeRow == nil {
+		laid.nodeRow = node
+	}
+	if laid.edgeRow = numeric.Pick(in.edgeRow, edge); in.edgeRow == nil {
+		laid.edgeRow = edge
+	}
+	laid.labels = numeric.Map(in.labels, func(labels []int32) []int32 { return numeric.Pick(labels, node) })
+	return &laid
+}
 
 // WithoutEdges returns the instance on the same nodes with no edges: what is
 // left of a CRF when every node is predicted from its own features.

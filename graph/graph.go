@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 )
 
 // Graph is a frozen undirected graph. Nodes are 0 … NumNodes()-1 and edges keep the order and orientation in which
@@ -13,6 +14,10 @@ type Graph struct {
 	u, v     []int32 // ends of edge e, as given
 	start    []int32 // [numNodes+1] offsets into incoming
 	incoming []int32 // [2*numEdges] directed edges by their target, ascending
+
+	once           sync.Once
+	laidOut, given *Graph  // see LaidOut, and Given
+	node, edge     []int32 // of given
 }
 
 // mostEdges is the largest number of edges of a graph: directed edges are int32.

@@ -2,6 +2,7 @@ package infer
 
 import (
 	"context"
+	"errors"
 	"math"
 	"runtime"
 	"slices"
@@ -118,13 +119,26 @@ func (p *Predictor) eliminate(ctx context.Context, in *crf.Instance, clamp []int
 	return &inferred{exact: answer}, nil
 }
 
-func (p *Predictor) infer(ctx context.Context, in *crf.Instance, clamp []int32) (*inferred, error) {
+func (p *Predictor) infer(ctx context.Context, in *crf.Instance, clamp []int32) (r *inferred, err error) {
+	given, held := in, clamp
+	if p.Truncated == 0 { // sweeps of which count by the order
+		in = in.LaidOut()
+	}
+	if in != given {
+		_, node, _ := in.Graph.Given()
+		clamp = numeric.Pick(clamp, node)
+		defer func() {
+			if e := (*bp.NumericalError)(nil); errors.As(err, &e) {
+				e.Node, e.Edge = in.Graph.Known(e.Node, e.Edge)
+			}
+		}()
+	}
 	numbers, err := p.Counting.Of(in.Graph)
 	if err != nil {
 		return nil, err
 	}
 	if p.Exact && numbers.Facts.Bound != counting.Exact { // where they are, messages are quicker
-		if r, err := p.eliminate(ctx, in, clamp); r != nil || err != nil {
+		if r, err := p.eliminate(ctx, given, held); r != nil || err != nil {
 			return r, err
 		}
 	}
@@ -149,7 +163,8 @@ func (p *Predictor) infer(ctx context.Context, in *crf.Instance, clamp []int32) 
 		return nil, err
 	}
 	p.state.Fit(net)
-	r, limits := &inferred{net: net, state: &p.state, block: block}, p.Limits.accelerated()
+	r = &inferred{net: net, state: &p.state, block: block}
+	limits := p.Limits.accelerated()
 	if p.Truncated > 0 {
 		r.outcome.Sweeps = p.Truncated
 		r.outcome.Residual, err = p.workspace.Trace(ctx, net, r.state, block, p.Truncated, nil)
@@ -214,12 +229,28 @@ func (r *inferred) collect() *Beliefs {
 		}
 		b.Node = make([]float64, b.NodeAt[len(r.net.Card)])
 		r.net.NodeBeliefs(b.Node, r.state)
+		if _, node, _ := r.net.Graph.Given(); node != nil {
+			b.reorder(node)
+		}
 	}
 	b.Labels = make([]int32, len(b.NodeAt)-1)
 	for s := range b.Labels {
 		b.Labels[s] = int32(max(0, slices.Index(b.Of(s), slices.Max(b.Of(s)))))
 	}
 	return b
+}
+
+// reorder puts beliefs of a graph that was laid out into the order of its nodes as they were given.
+func (b *Beliefs) reorder(node []int32) {
+	laid, place := *b, make([]int, len(node))
+	for i, s := range node {
+		place[s] = i
+	}
+	b.Node, b.NodeAt = make([]float64, 0, len(laid.Node)), []int{0}
+	for _, i := range place {
+		b.Node = append(b.Node, laid.Of(i)...)
+		b.NodeAt = append(b.NodeAt, len(b.Node))
+	}
 }
 
 // temper raises the beliefs of every node to the power 1/temperature, and normalises them. Order

@@ -9,6 +9,7 @@ import (
 	"github.com/blockbp/blockbp/internal/distributed"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/memory"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/parallel"
 )
 
@@ -44,7 +45,11 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 	if err := countable(p.Model); err != nil {
 		return nil, err
 	}
-	inf, err := planInference(p.joined(s), s)
+	problem := *p.joined(s)
+	if s.Assign == nil && s.Cut.Kind != "range" && s.ProofFile == "" { // which go by the numbers of nodes and edges
+		problem.Data = numeric.Map(problem.Data, (*crf.Instance).LaidOut)
+	}
+	inf, err := planInference(&problem, s)
 	if err != nil {
 		return nil, err
 	}

@@ -134,7 +134,8 @@ func (l *learner) count() (c count) {
 		nodes, edges := float64(u.in.Graph.NumNodes()), float64(u.in.Graph.NumEdges())
 		c.messages += float64(u.net.Messages() + u.net.Beliefs())
 		c.cut += float64(l.shape.cutNumbers(u))
-		if !seen[u.net] {
+		if _, node, edge := u.in.Graph.Given(); !seen[u.net] { // of which there are copies, if they were laid out
+			nodes, edges := nodes+float64(len(node)), edges+3*float64(len(edge))
 			c.index += nodeIndex*nodes + edgeIndex*edges + doubleBytes*float64(len(u.net.Counting.Split))
 		}
 		if !seen[u.partition] {

@@ -143,6 +143,7 @@ func (d *diagnosis) locate(err error) error {
 	if !errors.As(err, &at) || !errors.As(err, &numerical) {
 		return err
 	}
+	numerical.Node, numerical.Edge = at.unit.in.Graph.Known(numerical.Node, numerical.Edge)
 	cause := d.remedy()
 	if why := d.impossible(at.unit); why != "" {
 		cause = why

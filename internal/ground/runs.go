@@ -36,20 +36,22 @@ func runOf(numbers []int32, lo, hi, types int, typeOf func(int32) int) int {
 // nodeRows returns the rows of at most RowsPerBatch nodes among the features of
 // their type; they are in dst where these are not the nodes' own numbers.
 func nodeRows(in *crf.Instance, nodes []int32, dst *[RowsPerBatch]int32) []int32 {
-	return rowsOf(nodes, dst, len(in.Schema().NodeTypes), in.NodeRow)
+	rows, _ := in.FeatureRows()
+	return rowsOf(nodes, dst, rows)
 }
 
 // edgeRows is nodeRows for edges.
 func edgeRows(in *crf.Instance, edges []int32, dst *[RowsPerBatch]int32) []int32 {
-	return rowsOf(edges, dst, len(in.Schema().EdgeTypes), in.EdgeRow)
+	_, rows := in.FeatureRows()
+	return rowsOf(edges, dst, rows)
 }
 
-func rowsOf(numbers []int32, dst *[RowsPerBatch]int32, types int, row func(int32) int) []int32 {
-	if types == 1 {
+func rowsOf(numbers []int32, dst *[RowsPerBatch]int32, rows []int32) []int32 {
+	if rows == nil {
 		return numbers
 	}
 	for i, n := range numbers {
-		dst[i] = int32(row(n))
+		dst[i] = rows[n]
 	}
 	return dst[:len(numbers)]
 }

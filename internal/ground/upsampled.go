@@ -19,7 +19,7 @@ func (f *matrix) pixels() *upsample.Map {
 
 // together returns how many nodes of a block are ground in one call: all those that lie on the same cells, or a batch.
 func (f *matrix) together(in *crf.Instance, nodes int) int {
-	if f.pixels() != nil && len(in.Schema().NodeTypes) == 1 {
+	if rows, _ := in.FeatureRows(); f.pixels() != nil && rows == nil {
 		return nodes
 	}
 	return RowsPerBatch

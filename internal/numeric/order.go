@@ -92,6 +92,14 @@ func Map[X, Y any](list []X, of func(x X) Y) (all []Y) {
 	return all
 }
 
+// Pick returns those entries of a list, nil of nil.
+func Pick[X any](list []X, which []int32) []X {
+	if list == nil {
+		return nil
+	}
+	return Map(which, func(i int32) X { return list[i] })
+}
+
 // NaturalOrder orders names as people number files: digits compare as numbers, so that "2.npz" comes before "10.npz".
 func NaturalOrder(a, b string) int {
 	x, y := a, b

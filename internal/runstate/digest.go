@@ -54,9 +54,11 @@ func Of(data []*crf.Instance) (d Digest) {
 
 func digestGraph(g *graph.Graph) (d Digest) {
 	u, v := g.Ends()
+	_, node, edge := g.Given()
 	d.add(uint64(g.NumNodes()))
-	d.addInts(u)
-	d.addInts(v)
+	for _, list := range [][]int32{u, v, node, edge} {
+		d.addInts(list)
+	}
 	return d
 }
 
