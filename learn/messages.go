@@ -203,13 +203,13 @@ func (m *messages) remainder() float64 {
 	case m.model.Layout.Masked:
 		return 0
 	case p.Check.Active && !(p.Pass.Residual <= lagging):
-		return mostRemainder
+		return remainderShare
 	case p.Check.Active, !m.keepsCopies(), !m.holds.monotone && !m.holds.certified:
 		return 0
 	}
 	share := min(p.GradientNorm/m.sums.magnitude, p.ofObjective(m.settings.Gap)/m.links)
-	if !(share <= mostRemainder/remainderShare) {
-		return mostRemainder
+	if !(share <= 1) {
+		return remainderShare
 	}
 	return remainderShare * share
 }

@@ -38,10 +38,10 @@ const (
 	// lagging is a change of a message, in nats, with which beliefs are far from what they come to be, e times what
 	// they were. Weights on their way to an optimum do not go on making such changes.
 	lagging = 1.0
-	// remainderShare is of the smaller of the relative gradient norm and the gap of an edge: that share of an edge's
-	// mass may lie anywhere when beliefs are made consistent, and at most mostRemainder. With a tenth BFGS learns less
-	// from gradients (results/README.md).
-	remainderShare, mostRemainder = 0.01, 0.01
+	// remainderShare is of the smaller of the relative gradient norm and the gap of an edge, or of 1 if that is less: that
+	// share of an edge's mass may lie anywhere when beliefs are made consistent. With a tenth BFGS learns less from
+	// gradients (results/README.md).
+	remainderShare = 0.01
 )
 
 // visitInWholePass visits the next blocks of a whole pass. The end of the pass decides a check, or a step of descent.

@@ -46,8 +46,8 @@ func TestRemainder(t *testing.T) {
 	if most := remainderShare * l.settings.Gap * (1 + l.progress.Upper); !(ofGap <= most) {
 		t.Errorf("with %.3g left the gap %.3g is off by %.3g, want at most %.3g", allowed, gap, ofGap, most)
 	}
-	if far, _ := distance(mostRemainder); !(far > gradient) {
-		t.Errorf("the gradient is off by %.3g with %v left, and by %.3g with %.3g", far, mostRemainder, gradient, allowed)
+	if far, _ := distance(remainderShare); !(far > gradient) {
+		t.Errorf("the gradient is off by %.3g with %v left, and by %.3g with %.3g", far, remainderShare, gradient, allowed)
 	}
 	if l.model.Layout.Masked = true; l.messages.remainder() != 0 {
 		t.Errorf("%.3g is left to spread where states are forbidden, to which it would go, too", l.messages.remainder())

@@ -586,7 +586,7 @@ func TestResumeAfterSmallPromises(t *testing.T) {
 func TestResumeWithSmallerGap(t *testing.T) {
 	p := regions(3, 20, 20, 4, 0, 0.3, 1).with("trw")
 	var state *State
-	s := Settings{Assign: blocksOf(4), GradientTolerance: 1, Gap: 1e-2}
+	s := Settings{Assign: blocksOf(4), GradientTolerance: 10, Gap: 1e-2}
 	s.Checkpoint = func(saved *State) error { state = saved.clone(); return nil }
 	first := fit(t, p, s)
 	s.Resume, s.Checkpoint = state.clone(), nil

@@ -20,9 +20,10 @@ import (
 // It changes no fixed point. With κ_s = −c_s, the most that can be needed, no count of a node is negative any more, and
 // with κ_s = ρ_s g_s the answer is met in full. On a forest with c_uv = 1 there is none.
 
-// proxShare of the most that can be needed holds a node: with half of it an answer of −g_s is just not enlarged, and
-// more makes beliefs that move together slower. Where it is too little messages are damped, too.
-const proxShare = 0.5
+// leastProx of an answer −g_s is held in any case, and (g_s − 1)/2 where that is more: so much is needed for an answer
+// never to be enlarged, and more makes beliefs that move together slower (results/README.md). It is at most half of
+// what can be needed. Where it is too little messages are damped, too.
+const leastProx = 0.25
 
 // proximal returns ρ_s + κ_s of all nodes, nil where none has a prox.
 func proximal(g *graph.Graph, c *counting.Numbers) (rho []float64) {
@@ -35,7 +36,7 @@ func proximal(g *graph.Graph, c *counting.Numbers) (rho []float64) {
 			count := c.Edge[d>>1]
 			answer += count * max(0, 1-count/c.Rho[g.Source(d)])
 		}
-		if kappa := proxShare * min(answer, -x); kappa > 0 {
+		if kappa := min(max(leastProx*answer, (answer-c.Rho[s])/2), -x/2); kappa > 0 {
 			if rho == nil {
 				rho = append(rho, c.Rho...)
 			}
