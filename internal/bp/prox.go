@@ -20,9 +20,9 @@ import (
 // It changes no fixed point. With κ_s = −c_s, the most that can be needed, no count of a node is negative any more, and
 // with κ_s = ρ_s g_s the answer is met in full. On a forest with c_uv = 1 there is none.
 
-// leastProx of an answer −g_s is held in any case, and (g_s − 1)/2 where that is more: so much is needed for an answer
-// never to be enlarged, and more makes beliefs that move together slower (results/README.md). It is at most half of
-// what can be needed. Where it is too little messages are damped, too.
+// leastProx of the most that can be needed, the smaller of ρ_s g_s and −c_s, holds a node in any case. Where half of
+// ρ_s (g_s − 1) is more, that does, up to half of −c_s: with less an answer is enlarged. More of either makes beliefs
+// that move together slower (results/README.md). Where it is too little messages are damped, too.
 const leastProx = 0.25
 
 // proximal returns ρ_s + κ_s of all nodes, nil where none has a prox.
@@ -36,7 +36,7 @@ func proximal(g *graph.Graph, c *counting.Numbers) (rho []float64) {
 			count := c.Edge[d>>1]
 			answer += count * max(0, 1-count/c.Rho[g.Source(d)])
 		}
-		if kappa := min(max(leastProx*answer, (answer-c.Rho[s])/2), -x/2); kappa > 0 {
+		if kappa := max(leastProx*min(answer, -x), min(answer-c.Rho[s], -x)/2); kappa > 0 {
 			if rho == nil {
 				rho = append(rho, c.Rho...)
 			}
