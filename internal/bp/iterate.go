@@ -103,7 +103,7 @@ func (w *Workspace) choose(net *Net, block *partition.Block, limits *Limits) way
 func (w *Workspace) Iterate(ctx context.Context, net *Net, st *State, block *partition.Block, limits Limits) (Outcome,
 	error) {
 	var o Outcome
-	w.noProx, w.outward, w.residuals = limits.NoProx, limits.Outward, w.residuals[:0]
+	w.noProx, w.outward, w.accelerated, w.residuals = limits.NoProx, limits.Outward, limits.Accelerated, w.residuals[:0]
 	defer func() { w.backward = false }()
 	work := block.Work()
 	if w.outward {

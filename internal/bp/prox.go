@@ -1,6 +1,8 @@
 package bp
 
 import (
+	"slices"
+
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/partition"
@@ -22,11 +24,12 @@ import (
 
 // leastProx of the most that can be needed, the smaller of ρ_s g_s and −c_s, holds a node in any case. Where half of
 // ρ_s (g_s − 1) is more, that does, up to half of −c_s: with less an answer is enlarged. More of either makes beliefs
-// that move together slower (results/README.md). Where it is too little messages are damped, too.
+// that move together slower (results/README.md). Accelerated sweeps may be over-relaxed, which enlarges answers, too:
+// they have half of the most. Where it is too little messages are damped, too.
 const leastProx = 0.25
 
-// proximal returns ρ_s + κ_s of all nodes, nil where none has a prox.
-func proximal(g *graph.Graph, c *counting.Numbers) (rho []float64) {
+// proximal returns ρ_s + κ_s of all nodes, in plain sweeps and in accelerated ones; nil where none has a prox.
+func proximal(g *graph.Graph, c *counting.Numbers) (rho [2][]float64) {
 	for s, x := range c.Node {
 		if x >= 0 {
 			continue
@@ -36,11 +39,13 @@ func proximal(g *graph.Graph, c *counting.Numbers) (rho []float64) {
 			count := c.Edge[d>>1]
 			answer += count * max(0, 1-count/c.Rho[g.Source(d)])
 		}
-		if kappa := max(leastProx*min(answer, -x), min(answer-c.Rho[s], -x)/2); kappa > 0 {
-			if rho == nil {
-				rho = append(rho, c.Rho...)
-			}
-			rho[s] += kappa
+		most := min(answer, -x)
+		if most > 0 && rho[0] == nil {
+			rho = [2][]float64{slices.Clone(c.Rho), slices.Clone(c.Rho)}
+		}
+		if most > 0 {
+			rho[0][s] += max(leastProx*most, min(answer-c.Rho[s], -x)/2)
+			rho[1][s] += most / 2
 		}
 	}
 	return rho
@@ -52,10 +57,10 @@ const smallestProx = -800
 
 // addProx adds κ_s log τ_s to the potentials of the nodes of the block, for a sweep with ρ_s + κ_s.
 func (w *Workspace) addProx(net *Net, st *State, block *partition.Block) {
-	pot := &w.Potentials
+	pot, rho := &w.Potentials, w.sweepRho(net)
 	w.free = append(w.free[:0], pot.Node...)
 	for p, s := range block.Nodes {
-		kappa := net.proximal[s] - net.rhoNode[s]
+		kappa := rho[s] - net.rhoNode[s]
 		if kappa == 0 {
 			continue
 		}
@@ -66,10 +71,21 @@ func (w *Workspace) addProx(net *Net, st *State, block *partition.Block) {
 	}
 }
 
+// prox returns ρ_s + κ_s of the nodes in a sweep, nil where none has a prox.
+func (w *Workspace) prox(net *Net) []float64 {
+	switch {
+	case w.noProx:
+		return nil
+	case w.accelerated:
+		return net.proximal[1]
+	}
+	return net.proximal[0]
+}
+
 // sweepRho returns what sums of potentials and messages are divided by in a sweep.
 func (w *Workspace) sweepRho(net *Net) []float64 {
-	if net.proximal != nil && !w.noProx {
-		return net.proximal
+	if rho := w.prox(net); rho != nil {
+		return rho
 	}
 	return net.rhoNode
 }

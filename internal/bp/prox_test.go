@@ -22,7 +22,7 @@ func TestProxFixedPoints(t *testing.T) {
 				r := newBlockInference(t, p, c, nil, partition.Whole(g))
 				r.solve(t)
 				want := append([]float64(nil), r.state.LogBelief...)
-				r.net.proximal = nil
+				r.net.proximal = [2][]float64{}
 				o, err := r.iterate(0, Limits{MaxSweeps: 1})
 				if err != nil || !(o.Residual <= 1e-7) {
 					t.Fatalf("%s, seed %d, %s: a sweep without prox moves the fixed point of those with it by %v (%v)", name, seed, c.Name, o.Residual, err)
@@ -56,7 +56,7 @@ func TestHubsSettle(t *testing.T) {
 		sweeps := func(free bool) (Outcome, float64) {
 			r := newBlockInference(t, p, c, nil, partition.Whole(g))
 			if free {
-				r.net.proximal = nil
+				r.net.proximal = [2][]float64{}
 			}
 			o := Outcome{}
 			for o.Sweeps < 100 && !o.Converged {
@@ -87,8 +87,23 @@ func TestNoProx(t *testing.T) {
 		c *counting.Numbers
 	}{{grid, counting.Convex(grid)}, {grid, edgeCover(grid)}, {grid, counting.Bethe(grid)}, {tree, counting.Bethe(tree)},
 		{tree, legal(counting.SampledTreeReweighted(tree, 1))}} {
-		if h := proximal(x.g, x.c); h != nil {
+		if h := proximal(x.g, x.c); h[0] != nil {
 			t.Errorf("%s: nodes have a prox: %v", x.c.Name, h)
 		}
+	}
+}
+
+// TestAcceleratedSettle: over-relaxed sweeps over a lattice of tied nodes settle; with the prox of plain ones they circle.
+func TestAcceleratedSettle(t *testing.T) {
+	g := legal(graph.Grid(30, 30, graph.GridOptions{}))
+	p := oracle.RandomPairwise(source(3), g, randomCards(source(1), g.NumNodes(), 2, 2), 0.5, 0)
+	for e := range g.NumEdges() {
+		p.Edge[4*e], p.Edge[4*e+3] = p.Edge[4*e]+1.5, p.Edge[4*e+3]+1.5
+	}
+	for kind, settles := range []bool{false, true} {
+		r := newBlockInference(t, p, legal(counting.SampledTreeReweighted(g, 1)), nil, partition.Whole(g))
+		r.net.proximal[1] = r.net.proximal[kind]
+		o := oracle.Must(r.iterate(0, Limits{Accelerated: true, Tolerance: 1e-6, MaxSweeps: 100}))(t)
+		oracle.Equal(t, o.Converged, settles, "prox %d: settled after %d sweeps", kind, o.Sweeps)
 	}
 }

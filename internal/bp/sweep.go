@@ -46,13 +46,13 @@ func (w *Workspace) Sweep(net *Net, st *State, block *partition.Block, damping f
 
 func (w *Workspace) beginSweep(net *Net, st *State, block *partition.Block) {
 	w.batch.fit(net.maxCard)
-	if net.proximal != nil && !w.noProx {
+	if w.prox(net) != nil {
 		w.addProx(net, st, block)
 	}
 }
 
 func (w *Workspace) endSweep(net *Net) {
-	if net.proximal != nil && !w.noProx {
+	if w.prox(net) != nil {
 		copy(w.Potentials.Node, w.free) // takes back what addProx has added
 	}
 }

@@ -50,6 +50,8 @@ type Workspace struct {
 	free    []float64 // potentials of nodes, while sums with κ log τ are in their place
 	noProx  bool      // in sweeps
 	outward bool      // messages move out of the block, too
+	// accelerated: sweeps may be over-relaxed.
+	accelerated bool
 
 	// conditional [states of the block's nodes] is what a split adds to the arguments of
 	// the nodes' terms in (7), and conditionalAt [2·block edges] where in it the target
