@@ -270,7 +270,7 @@ func (in *Instance) LaidOut() *Instance {
 	laid := *in
 	laid.Graph = in.Graph.LaidOut()
 	_, node, edge := laid.Graph.Given()
-	if node == nil || in.Rows > 0 {
+	if node == nil || in.Rows > 0 || laid.Graph == in.Graph {
 		return in
 	}
 	laid.nodeType, laid.edgeType = numeric.Pick(in.nodeType, node), numeric.Pick(in.edgeType, edge)

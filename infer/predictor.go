@@ -95,6 +95,7 @@ type inferred struct {
 	block   *partition.Block // of the nodes that are free
 	outcome bp.Outcome
 	exact   *exact.Answer // instead of all of this
+	node    []int32       // nodes of the instance in the order in which they were laid out for this, or nil
 }
 
 // exactBytes bounds the tables of elimination for an instance: what they take, and the
@@ -120,12 +121,12 @@ func (p *Predictor) eliminate(ctx context.Context, in *crf.Instance, clamp []int
 }
 
 func (p *Predictor) infer(ctx context.Context, in *crf.Instance, clamp []int32) (r *inferred, err error) {
-	given, held := in, clamp
+	given, held, node := in, clamp, []int32(nil)
 	if p.Truncated == 0 { // sweeps of which count by the order
 		in = in.LaidOut()
 	}
 	if in != given {
-		_, node, _ := in.Graph.Given()
+		_, node, _ = in.Graph.Given()
 		clamp = numeric.Pick(clamp, node)
 		defer func() {
 			if e := (*bp.NumericalError)(nil); errors.As(err, &e) {
@@ -163,7 +164,7 @@ func (p *Predictor) infer(ctx context.Context, in *crf.Instance, clamp []int32) 
 		return nil, err
 	}
 	p.state.Fit(net)
-	r = &inferred{net: net, state: &p.state, block: block}
+	r = &inferred{net: net, state: &p.state, block: block, node: node}
 	limits := p.Limits.accelerated()
 	if p.Truncated > 0 {
 		r.outcome.Sweeps = p.Truncated
@@ -229,8 +230,8 @@ func (r *inferred) collect() *Beliefs {
 		}
 		b.Node = make([]float64, b.NodeAt[len(r.net.Card)])
 		r.net.NodeBeliefs(b.Node, r.state)
-		if _, node, _ := r.net.Graph.Given(); node != nil {
-			b.reorder(node)
+		if r.node != nil {
+			b.reorder(r.node)
 		}
 	}
 	b.Labels = make([]int32, len(b.NodeAt)-1)

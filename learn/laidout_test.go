@@ -59,8 +59,9 @@ func laidOutProblem(t testing.TB, missing float64, types int) (neat, mixed Probl
 	}
 	mixed = neat
 	in, node := shuffled(neat.Data[0], 4)
-	if mixed.Data = []*crf.Instance{in}; in.LaidOut() == in || neat.Data[0].LaidOut() != neat.Data[0] {
-		t.Fatal("what comes in random order alone should be laid out")
+	mixed.Data = []*crf.Instance{in}
+	if laid := in.LaidOut(); laid == in || laid.LaidOut() != laid || neat.Data[0].LaidOut() != neat.Data[0] {
+		t.Fatal("what comes in random order alone should be laid out, and once")
 	}
 	return neat, mixed, node
 }

@@ -93,7 +93,7 @@ func TestNoProx(t *testing.T) {
 	}
 }
 
-// TestAcceleratedSettle: over-relaxed sweeps over a lattice of tied nodes settle; with the prox of plain ones they circle.
+// TestAcceleratedSettle: over-relaxed sweeps over a lattice of tied nodes settle; by the prox of plain ones they go on.
 func TestAcceleratedSettle(t *testing.T) {
 	g := legal(graph.Grid(30, 30, graph.GridOptions{}))
 	p := oracle.RandomPairwise(source(3), g, randomCards(source(1), g.NumNodes(), 2, 2), 0.5, 0)

@@ -178,7 +178,7 @@ func (p *Prepared) evaluateDuring(watch Watch, took *times, limit time.Duration,
 		room := max(evaluationGrace, time.Duration(evaluationShare*float64(started.Sub(began)))) - took.evaluating
 		if !tried && started.Sub(began) > limit/2 {
 			tried, room = true, time.Duration(evaluationShare*float64(limit))
-			most = took.within(room * time.Duration(all) / time.Duration(threads))
+			most = took.within(portion(room, all, threads))
 		} else if bounded && took.expected > room {
 			return nil, nil
 		}
@@ -227,6 +227,11 @@ func (p *Prepared) evaluateDuring(watch Watch, took *times, limit time.Duration,
 	}
 }
 
+// portion is a/b of a time, which may be centuries.
+func portion(t time.Duration, a, b int) time.Duration {
+	return time.Duration(min(float64(t)*float64(a)/float64(b), math.MaxInt64/2))
+}
+
 // toScore counts the instances of evaluation sets, from one on.
 func (p *Prepared) toScore(from int) (n int) {
 	for _, e := range p.Evaluations[from:] {
@@ -248,7 +253,7 @@ func (p *Prepared) scoring(m *crf.Model, most int) Inference {
 // a part says little of all: instead, sweeps are as many as there is time for, and a note says so where that matters.
 func (r *run) score(ctx context.Context, result *Result, set int) (*Scored, error) {
 	p, e := r.p, r.p.Evaluations[set]
-	most := r.took.within(r.left(0) * time.Duration(p.toScore(0)) / time.Duration(p.toScore(set)))
+	most := r.took.within(portion(r.left(0), p.toScore(0), p.toScore(set)))
 	w := p.scoring(result.Model.Model, most)
 	w.Progress = r.watch.counter("final evaluation on " + e.Name)
 	scored, err := w.Score(ctx, e, false)
@@ -256,6 +261,7 @@ func (r *run) score(ctx context.Context, result *Result, set int) (*Scored, erro
 		return nil, fmt.Errorf("evaluation %s: %w", e.Name, err)
 	}
 	if text := scored.Unsettled.String(); text != "" && most < PredictLimits.MaxSweeps {
+		text, _, _ = strings.Cut(text, "; ") // further sweeps are not for this run to make
 		scored.Note = fmt.Sprintf("{max-time} leaves time for %d sweeps over each network of %s: %s; blockbp eval makes %d",
 			most, e.Name, text, PredictLimits.MaxSweeps)
 	}

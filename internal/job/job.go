@@ -134,10 +134,12 @@ func (r *run) finish(ctx context.Context, fitted *learn.Result) (*Result, error)
 	if r.p.Options.WriteProof && math.IsNaN(result.Suboptimality) {
 		r.p.tell(r.watch, "{proof}: nothing is proved of these weights: no bound is known, or no check of them has ended")
 	}
+	began := time.Now()
 	if err := r.spread(ctx, result); err != nil {
 		return nil, err
 	}
 	started = time.Now()
+	r.began = r.began.Add(started.Sub(began)) // no limit bounds standard errors
 	if result.Scores, result.Unevaluated, err = r.evaluate(ctx, result, first); err != nil {
 		return nil, err
 	}

@@ -119,19 +119,23 @@ func guarded(token string, next http.Handler) http.Handler {
 	})
 }
 
-// isOwn reports whether a request names this machine by itself, or comes to an address that other machines reach, too.
+// isOwn reports whether a request names this machine by itself, or is to a server that other machines reach, too.
 func isOwn(r *http.Request) bool {
-	at, _ := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
-	host, _, err := net.SplitHostPort(r.Host)
-	if err != nil {
-		host = r.Host
+	loopback := func(address string) bool {
+		host, _, err := net.SplitHostPort(address)
+		if err != nil {
+			host = address
+		}
+		return net.ParseIP(host).IsLoopback() || strings.EqualFold(host, "localhost")
 	}
-	return at != nil && !at.IP.IsLoopback() || net.ParseIP(host).IsLoopback() || strings.EqualFold(host, "localhost")
+	server, _ := r.Context().Value(http.ServerContextKey).(*http.Server)
+	return loopback(r.Host) || server != nil && !loopback(server.Addr)
 }
 
 // Serve answers on a listener, as Handler does, until the context ends, which is no error.
 func Serve(ctx context.Context, listener net.Listener, dirs []string, token string) error {
 	server := &http.Server{
+		Addr:              listener.Addr().String(),
 		Handler:           Handler(dirs, token),
 		ReadHeaderTimeout: 10 * time.Second, // for a browser to say what it wants
 		BaseContext:       func(net.Listener) context.Context { return ctx },

@@ -305,8 +305,8 @@ func TestRequests(t *testing.T) {
 		request.Host, request.URL.Path = c.host, c.path
 		answer := httptest.NewRecorder()
 		if at, other := strings.CutPrefix(c.host, "other "); other { // --host has opened an address of this machine
-			at := &net.TCPAddr{IP: net.ParseIP(at)}
-			request = request.WithContext(context.WithValue(request.Context(), http.LocalAddrContextKey, at))
+			server := &http.Server{Addr: at + ":80"}
+			request = request.WithContext(context.WithValue(request.Context(), http.ServerContextKey, server))
 		}
 		Handler([]string{dir}, testToken).ServeHTTP(answer, request)
 		if got := answer.Code; got != c.want && (c.want != 404 || got != http.StatusMovedPermanently && got != http.StatusTemporaryRedirect) {
