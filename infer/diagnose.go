@@ -56,7 +56,7 @@ func diagnose(ctx context.Context, draws [][]int32, c *mrf.Conditioned, first []
 	constant := make([]bool, n)
 	err := parallel.Each(ctx, n, threads, func(s int) {
 		v := c.Variable[s]
-		d.RHat[v], d.ESS[v], constant[s] = newNodeJudge(draws, first, length).node(s, c.Network.Card[s], d.Enough)
+		d.RHat[v], d.ESS[v], constant[s] = newNodeMixing(draws, first, length).node(s, c.Network.Card[s], d.Enough)
 	})
 	if err != nil {
 		return nil, err
@@ -75,8 +75,8 @@ func diagnose(ctx context.Context, draws [][]int32, c *mrf.Conditioned, first []
 	return d, nil
 }
 
-// nodeJudge judges a node.
-type nodeJudge struct {
+// nodeMixing tells how well the draws of a node mix.
+type nodeMixing struct {
 	draws  [][]int32
 	start  []int     // [sequences] first draw of each half of a chain
 	length int       // draws of a half
@@ -85,8 +85,8 @@ type nodeJudge struct {
 	centred [][]float64
 }
 
-func newNodeJudge(draws [][]int32, first []int, length int) *nodeJudge {
-	j := &nodeJudge{draws: draws, length: length / 2}
+func newNodeMixing(draws [][]int32, first []int, length int) *nodeMixing {
+	j := &nodeMixing{draws: draws, length: length / 2}
 	for k := range len(first) - 1 {
 		// Where the number is odd, the one in the middle is left out.
 		j.start = append(j.start, first[k], first[k]+length-j.length)
@@ -99,7 +99,7 @@ func newNodeJudge(draws [][]int32, first []int, length int) *nodeJudge {
 }
 
 // node returns the worst R̂ and effective sample size of the states of node s.
-func (j *nodeJudge) node(s, card int, enough bool) (rhat, ess float64, constant bool) {
+func (j *nodeMixing) node(s, card int, enough bool) (rhat, ess float64, constant bool) {
 	seen, different := make([]bool, card), 0
 	for q, start := range j.start {
 		for i := range j.length {
@@ -132,7 +132,7 @@ func (j *nodeJudge) node(s, card int, enough bool) (rhat, ess float64, constant 
 //
 // where P_K is the first that is not positive, or the last that there is, and each P_k counts at most as much as the
 // one before (Geyer 1992; Vehtari and others). A negative ρ_2K counts as 0 where P_K < 0.
-func (j *nodeJudge) indicator(state int32) (rhat, ess float64) {
+func (j *nodeMixing) indicator(state int32) (rhat, ess float64) {
 	h, m := float64(j.length), float64(len(j.states))
 	within, overall, means := 0.0, 0.0, make([]float64, len(j.states))
 	for q, states := range j.states {
@@ -181,7 +181,7 @@ func (j *nodeJudge) indicator(state int32) (rhat, ess float64) {
 }
 
 // autocovariance returns the mean over the sequences of that of the indicator at a lag.
-func (j *nodeJudge) autocovariance(lag int) (mean float64) {
+func (j *nodeMixing) autocovariance(lag int) (mean float64) {
 	for _, x := range j.centred {
 		sum := 0.0
 		for i, later := range x[lag:] {

@@ -37,7 +37,7 @@ func TestDiagnosisAsElsewhere(t *testing.T) {
 				draws[first[k]+i] = []int32{int32(state - '0')}
 			}
 		}
-		j := newNodeJudge(draws, first, length)
+		j := newNodeMixing(draws, first, length)
 		j.node(0, 4, true)
 		for state, want := range c.want {
 			rhat, ess := j.indicator(state)

@@ -157,7 +157,7 @@ func (l *learner) endIteration(block int, size float64, report *visitReport) err
 		return err
 	}
 	if whole := l.auto.descends(); whole || p.Iterations%l.schedule.perPass() == 0 {
-		if err := l.diagnosis.judgePass(block); err != nil {
+		if err := l.diagnosis.comparePass(block); err != nil {
 			return err
 		}
 		if !whole && p.Iterations/l.schedule.perPass()%sumEvery == 0 {

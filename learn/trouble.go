@@ -90,8 +90,8 @@ func (d *diagnosis) checkFinite(block int) error {
 	return nil
 }
 
-// judgePass compares the objective at a pass end with the start.
-func (d *diagnosis) judgePass(block int) error {
+// comparePass compares the objective at a pass end with the start.
+func (d *diagnosis) comparePass(block int) error {
 	f, first := d.progress.Objective, d.progress.FirstObjective
 	below := d.belowZero(f)
 	if f > first+d.slack(d.progress.FirstResidual) || below {

@@ -85,7 +85,7 @@ func recallOptions(cmd *cobra.Command, dir string) (data []string, sources map[s
 			return
 		case f.Name == "out" || slices.Contains(ofOneCommand, f.Name):
 			return
-		case o.Source == job.SourceDefault && !slices.Contains(job.CourseOptions, f.Name):
+		case o.Source == job.SourceDefault && !slices.Contains(job.LearningOptions, f.Name):
 			return
 		}
 		if setErr := setOption(f, o.Value); setErr != nil && err == nil {

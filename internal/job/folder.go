@@ -106,13 +106,13 @@ const trainCommand = "train"
 // SourceDefault is the source of what was left to the program.
 const SourceDefault = "default"
 
-// CourseOptions decide what course a run takes; a resumed one must keep them.
-var CourseOptions = []string{"method", "step", "order", "blocks", "partition", "together", "prior", "l2",
+// LearningOptions decide how a run learns; a resumed one must keep them.
+var LearningOptions = []string{"method", "step", "order", "blocks", "partition", "together", "prior", "l2",
 	"standardise", "scale", "counting", "loss", "epsilon", "inner-sweeps", "inner-tol", "seed", "no-edges", "edges",
 	"class-weights"}
 
 // keptOptions are all that a resumed run must keep: these too say what data and model are.
-var keptOptions = slices.Concat(CourseOptions, []string{"init", "kind", "states", "untied", "features",
+var keptOptions = slices.Concat(LearningOptions, []string{"init", "kind", "states", "untied", "features",
 	"list", "edge-features", "bins", "neighbours", "superpixels", "observed", "hops",
 	"no-bias", "sample-weights", "lattice", "statistics", "select-edges", "eval"})
 

@@ -461,7 +461,7 @@ func (p *Prepared) resolved(asked map[string]Option) map[string]Option {
 // open leaves out what is to be chosen yet: a run that is resumed chooses again.
 func open(options map[string]Option) map[string]Option {
 	for name, o := range options {
-		if o.Source == SourceDefault && (slices.Contains(CourseOptions, name) || name == "hops") {
+		if o.Source == SourceDefault && (slices.Contains(LearningOptions, name) || name == "hops") {
 			options[name] = Option{Value: nil, Source: SourceDefault}
 		}
 	}

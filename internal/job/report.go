@@ -49,7 +49,7 @@ func (r *run) writeReport(result *Result) error {
 			"began anew with the one that was chosen.")
 		page.Table(s.Choice.Table())
 	}
-	if err := r.reportCourse(page, metrics); err != nil {
+	if err := r.reportConvergence(page, metrics); err != nil {
 		return err
 	}
 	if len(s.Notes) > 0 {
@@ -87,8 +87,8 @@ func (r *run) newPage(result *Result) *report.Report {
 	return &report.Report{Title: "Training report: " + filepath.Base(r.files.Dir()), Subtitle: strings.Join(about, " · ")}
 }
 
-// reportCourse draws how the run went: convergence, and the other curves folded away.
-func (r *run) reportCourse(page *report.Report, metrics []runfolder.Metric) error {
+// reportConvergence draws how the run went: convergence, and the other curves folded away.
+func (r *run) reportConvergence(page *report.Report, metrics []runfolder.Metric) error {
 	page.Section("Convergence")
 	text := "A pass is the work of one sweep over the whole network. While blocks are " +
 		"visited, objective and gradient are running estimates, which become exact at convergence."

@@ -21,7 +21,7 @@ func TestReportClaimsOnlyWhatIsKnown(t *testing.T) {
 		status learn.Status
 		claims bool
 	}{{learn.StationaryPoint, true}, {learn.Converged, true}, {learn.PassLimit, false}, {learn.TimeLimit, false}, {learn.Interrupted, false}} {
-		text := (&Summary{Course: Course{Status: c.status}}).verdict()
+		text := (&Summary{Ending: Ending{Status: c.status}}).verdict()
 		oracle.Equal(t, strings.HasPrefix(text, "stationary point: "), c.claims, "%s: %q", c.status, text)
 		if !strings.Contains(text, "not known to be convex") || strings.Contains(text, "this stationary point") != c.claims {
 			t.Errorf("%s: %q; does it speak of a stationary point? want %v", c.status, text, c.claims)
@@ -29,7 +29,7 @@ func TestReportClaimsOnlyWhatIsKnown(t *testing.T) {
 		if c.status == learn.StationaryPoint {
 			continue // it is never of a convex objective
 		}
-		convex := (&Summary{Course: Course{Status: c.status, Convex: true}}).verdict()
+		convex := (&Summary{Ending: Ending{Status: c.status, Convex: true}}).verdict()
 		if !strings.HasPrefix(convex, string(c.status)+": ") || strings.Contains(convex, "stationary") {
 			t.Errorf("%s: %q, of a convex objective", c.status, convex)
 		}

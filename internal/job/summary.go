@@ -17,8 +17,8 @@ import (
 	"github.com/blockbp/blockbp/learn"
 )
 
-// Course is what a training has come to, in result.json and in the model.
-type Course struct {
+// Ending is what a training has come to, in result.json and in the model.
+type Ending struct {
 	Status        learn.Status    `json:"status"`
 	Reason        string          `json:"reason"`
 	Objective     runfolder.Float `json:"objective"`
@@ -35,15 +35,15 @@ type Course struct {
 	Edges string `json:"edges,omitempty"`
 }
 
-func (p *Prepared) course(f *learn.Result) Course {
-	return Course{f.Status, f.Reason, runfolder.Float(f.Objective), runfolder.Float(f.GradientNorm),
+func (p *Prepared) ending(f *learn.Result) Ending {
+	return Ending{f.Status, f.Reason, runfolder.Float(f.Objective), runfolder.Float(f.GradientNorm),
 		runfolder.Float(f.Suboptimality), f.Iterations, f.Passes, f.Convex, p.Problem.L2,
 		p.scale != nil && p.Options.Physics == "", p.rule.String()}
 }
 
 // Summary holds the values of result.json. NaN becomes null.
 type Summary struct {
-	Course
+	Ending
 	Method            string          `json:"method"` // and why, where the data decided
 	Converged         bool            `json:"converged"`
 	Optimum           string          `json:"optimum"` // that it converged to: see Optimum
@@ -96,7 +96,7 @@ const variational = "variational"
 func (r *run) summarise(result *Result) *Summary {
 	f, took, unknown := result.Result, r.took, runfolder.Float(math.NaN())
 	s := &Summary{
-		Course: r.p.course(f), Method: r.p.MethodText(), Converged: f.Status.Stationary(), Optimum: r.optimum(f),
+		Ending: r.p.ending(f), Method: r.p.MethodText(), Converged: f.Status.Stationary(), Optimum: r.optimum(f),
 		ObjectiveKind: variational, FirstGradNorm: runfolder.Float(f.FirstGradientNorm),
 		CheckPasses: f.CheckPasses, GradientPasses: f.GradientPasses,
 		Seconds: f.Seconds, TrainingSeconds: f.Seconds - took.evaluating.Seconds(), CheckSeconds: f.CheckSeconds,
@@ -244,11 +244,11 @@ func (p *Prepared) modelMeta(f *learn.Result) map[string]string {
 		MetaSeed:     strconv.FormatUint(o.Seed, 10),
 		MetaTraining: jsonText(struct {
 			Method string `json:"method"`
-			Course
+			Ending
 			Prior float64 `json:"prior,omitempty"`
 			Step  string  `json:"step"`
 			Most  float64 `json:"commonest_label,omitempty"`
-		}{o.methodName(), p.course(f), o.Prior, o.Step, commonest(p.Problem.Model.Schema.NodeTypes, p.Problem.Data)}),
+		}{o.methodName(), p.ending(f), o.Prior, o.Step, commonest(p.Problem.Model.Schema.NodeTypes, p.Problem.Data)}),
 	}
 	if p.rule.power != 0 {
 		meta[MetaTemperature] = strconv.FormatFloat(1/p.rule.power, 'g', -1, 64)
