@@ -129,6 +129,8 @@ func TestTextLines(t *testing.T) {
 		"comments between tabs":     {"# id\nx\tA\ny\tB\n", [][]string{{"x", "y"}}},
 		"comments between blanks":   {"# id 1\nx A\n\n# id 2\n# text\ny B\n# A\n", [][]string{{"x"}, {"y", "#"}}},
 		"GermEval":                  {"#\tweb [1]\n1\tx\tA\n2\t#\tB\n\n#\tweb\n1\ty\tB\n", [][]string{{"x", "#"}, {"y"}}},
+		"words # between tabs":      {"#\tA\nx\tB\n\ny\tA\n\n#\tA\nz\tB\n", [][]string{{"#", "x"}, {"y"}, {"#", "z"}}},
+		"ten columns, no CoNLL-U":   {"1 x l C _ _ 0 r _ A\n2 y l D _ _ 1 r _ B\n", [][]string{{"x", "y"}}},
 		"CoNLL-U of blanks":         {"1 x l A _ _ 0 r _ _\n2 y l B 0 0 1 r _ _", [][]string{{"x", "y"}}},
 		"a word like a comment":     {"# A\nx B\n\ny B\n\nz B\n", [][]string{{"#", "x"}, {"y"}, {"z"}}},
 		"numbers from 1":            {"1 x A\n2 y B\n\n1 z A\n", [][]string{{"x", "y"}, {"z"}}},

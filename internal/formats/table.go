@@ -155,13 +155,12 @@ func ReadRows(path string, data []byte, list bool) *Table {
 	return t
 }
 
-// rowLine matches a line that is no title.
-var rowLine = regexp.MustCompile(`(?m)^[^#\r\n].*`)
+var rowLine = regexp.MustCompile(`(?m)^[^#\r\n].*`) // no title
 
 // WithoutTitles leaves the lines above the rows of a table empty that say sep=;, by which Excel knows the separator, or
-// begin with # and do not have as many cells as the first row: these are no names of columns.
+// begin with #, as some row does not, and have one cell, or neither as many as that row nor, as R's names, one less.
 func WithoutTitles(data []byte) []byte {
-	first, rest, _ := bytes.Cut(data, []byte("\n"))
+	_, rest, _ := bytes.Cut(data, []byte("\n"))
 	row := quoted.ReplaceAll(rowLine.Find(rest), nil)
 	mark := []byte{byte(separatorOf(string(row)))}
 	cells := func(line []byte) int {
@@ -170,10 +169,18 @@ func WithoutTitles(data []byte) []byte {
 		}
 		return len(bytes.Fields(bytes.TrimLeft(line, "#")))
 	}
-	if bytes.HasPrefix(first, []byte("sep=")) || bytes.HasPrefix(first, []byte("#")) && cells(first) != cells(row) {
-		return append([]byte("\n"), WithoutTitles(rest)...)
+	titles, at, n := []byte(nil), 0, cells(row)
+	for line := range bytes.Lines(data) {
+		title := line[0] == '#' && len(row) > 0 && cells(line) != n && (cells(line) == 0 || cells(line) != n-1)
+		if !title && !bytes.HasPrefix(line, []byte("sep=")) {
+			break
+		}
+		titles, at = append(titles, '\n'), at+len(line)
 	}
-	return data
+	if at == 0 {
+		return data
+	}
+	return append(titles, data[at:]...)
 }
 
 // readCells reads the rows of a table with separators that have as many cells as the first, and reports the others.

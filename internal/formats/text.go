@@ -32,12 +32,11 @@ type Text struct {
 	Header string // the first line, if it names columns, and is left out
 	tabs   bool   // they separate fields; else blanks do
 	heads  bool   // sentences begin with comments
-	mark   string // which begin so
 	CoNLLU bool   // it is CoNLL-U, and read as such
 
 	Attributes bool        // it is read as these
 	Ends       int         // sentences
-	number     string      // the first field of the first token
+	first      []string    // the fields of the first token
 	columns    map[int]int // how many lines have so many fields
 	Least      int         // fields of a line, at least and at most
 	Most       int
@@ -65,11 +64,9 @@ func ReadText(path string, data []byte) (*Text, error) {
 			tabbed--
 		}
 	}
-	f.tabs = tabbed > 0 // of one head # may be a word
-	if f.mark = commentMark; f.tabs {
-		f.mark = "#\t" // as in GermEval's files
-	}
-	f.heads = strings.HasPrefix(text, f.mark) && strings.Contains(text, "\n\n"+f.mark)
+	f.tabs = tabbed > 0                                              // of one head # may be a word
+	mark := map[bool]string{false: commentMark, true: "#\t"}[f.tabs] // as in GermEval's files
+	f.heads = strings.HasPrefix(text, mark) && strings.Contains(text, "\n\n"+mark)
 	header, rest, _ := strings.Cut(text, "\n")
 	if names := columnNames.FindStringSubmatch(header); names != nil && !strings.Contains(rest, names[2]+"\n") {
 		f.Header = header
@@ -77,12 +74,12 @@ func ReadText(path string, data []byte) (*Text, error) {
 	most, anew := 0, false // tokens that are counted before the first number comes again
 	f.Sentences(func(s *Sentence) {
 		if f.Ends++; f.Ends == 1 {
-			f.number = s.Tokens[0][0]
+			f.first = s.Tokens[0]
 		}
 		from, _ := strconv.Atoi(s.Tokens[0][0])
 		next := from
 		for i, fields := range s.Tokens {
-			if i > 0 && fields[0] == f.number {
+			if i > 0 && fields[0] == f.first[0] {
 				next, anew = from, true
 			}
 			f.Counts = f.Counts && (from == 0 || from == 1) && fields[0] == strconv.Itoa(next)
@@ -120,13 +117,6 @@ const commentMark = "# "
 var columnNames = regexp.MustCompile(`(?i)^"?(?:(?:id|index|nr|no)"?[\t ]+"?)?(words?|tokens?|form|text)\b.*` +
 	`[\t ]"?(\w*tags?|\w*labels?|ner|u?pos)"?$`)
 
-// isComment reports whether a line is a comment: in a text that is separated by tabs one without any, and, as # may be
-// a word, one at the head of a sentence, if others have such lines.
-func (f *Text) isComment(text string, within bool) bool {
-	return f.tabs && strings.HasPrefix(text, commentMark) && !strings.Contains(text, "\t") ||
-		f.heads && !within && strings.HasPrefix(text, f.mark)
-}
-
 // Sentence is what the lines of one hold.
 type Sentence struct {
 	Lines  []int32    // from 1
@@ -150,10 +140,11 @@ func (f *Text) Sentences(use func(s *Sentence)) {
 		switch {
 		case strings.Trim(text, Blanks) == "", strings.HasPrefix(text, documentMark):
 			end()
-		case f.isComment(text, len(s.Lines) > 0), line == 1 && f.Header != "":
+		case f.tabs && len(fields) == 1 && strings.HasPrefix(text, commentMark), line == 1 && f.Header != "":
+		case f.heads && len(s.Lines) == 0 && fields[0] == "#" && (!f.tabs || len(fields) != f.Usual): // a comment, no word
 		case f.CoNLLU && len(fields) == columnsOfCoNLLU && !isIndex(fields[0]): // words that are written as one, or left out
 		default:
-			if f.Skip > 0 && fields[0] == f.number { // they begin anew, with an empty line before or not
+			if f.Skip > 0 && fields[0] == f.first[0] { // they begin anew, with an empty line before or not
 				end()
 			}
 			s.Lines, s.Tokens = append(s.Lines, line), append(s.Tokens, fields)
@@ -201,10 +192,11 @@ const (
 	goldMark        = "Gold="
 )
 
-// isCoNLLU reports whether the text is CoNLL-U: most lines have its columns, between tabs or, in copies, blanks,
-// and the first begins with the number of the word within the sentence, or of joined words, such as 1-2.
+// isCoNLLU reports whether the text is CoNLL-U: most lines have its columns, between tabs or, in copies, blanks, where
+// no label is last, and the first begins with the number of the word in the sentence, or of joined words, such as 1-2.
 func (f *Text) isCoNLLU() bool {
-	return f.Usual == columnsOfCoNLLU && (f.number == "1" || strings.HasPrefix(f.number, "1-"))
+	return f.Usual == columnsOfCoNLLU && (f.first[0] == "1" || strings.HasPrefix(f.first[0], "1-")) &&
+		(f.tabs || f.first[len(f.first)-1] == CoNLLUNothing || strings.Contains(f.first[len(f.first)-1], "="))
 }
 
 // WriteTags writes tagged texts with other tags, as dataset.Set.WriteTags says.
