@@ -66,14 +66,15 @@ func (l *loader) compareScales() {
 	r, types := &l.set.Recipe, l.set.Schema.NodeTypes
 	learned := l.o.Recipe == nil && r.Sheets == nil
 	for a, t := range types {
-		nodes, row, seen, next := 0, make([]float64, t.Features), make([]float64, t.Features), make([]float64, t.Features)
+		nodes, row, seen := 0, make([]float64, t.Features), make([]float64, t.Features)
+		next, least := slices.Clone(seen), slices.Clone(seen)
 		for _, in := range l.set.Instances {
 			f := in.NodeFeatures(a)
 			read := f.Reader()
 			for s := 0; s < f.Rows() && f.Data().Start == nil && t.Copies == 0; s += 1 + f.Rows()/looked {
 				read(row, s)
 				for j, x := range row {
-					if x = math.Abs(x); x != seen[j] {
+					if x, least[j] = math.Abs(x), min(least[j], x); x != seen[j] {
 						seen[j], next[j] = max(x, seen[j]), max(next[j], min(x, seen[j]))
 					}
 				}
@@ -88,7 +89,8 @@ func (l *loader) compareScales() {
 		}
 		odd, small, others, names := -1, -1, 0, slices.Concat(t.FeatureNames, crf.NumberedStates(t.Features))
 		for j, was := range r.Scales[a] {
-			if text := fmt.Sprint(was); was > 2*next[j] && len(text) > 1 && formats.Nines.MatchString(text) && learned {
+			if text := fmt.Sprint(was); learned && next[j] > 0 && was > max(9, 2*next[j]) && formats.Nines.MatchString(text) &&
+				(least[j] == -was || was > 999 && text[0] == '9') { // 99 and 32768 may be a count and a bit
 				l.warn("feature %q of nodes has the magnitude %s, far from its other numbers: if it means that none is known, "+
 					"write their mean there, and beside it a feature that is 1 where none is known", names[j], text)
 				learned = false // once is enough

@@ -216,6 +216,13 @@ func TestMisplacedPictures(t *testing.T) {
 	} {
 		refuses(t, filepath.Join(writeFiles(t, map[string]string{c.name: ""}), c.path), Options{}, c.want)
 	}
+	for name, want := range map[string]string{ // one of which stands beside
+		"d.mat": "d.mat is a file of another program", "z.h5": "z.h5 is a file of another program",
+		"a.tif": "a.tif is a picture of another kind", "train/0.npz": "p.png is a picture, which is not read",
+	} {
+		refuses(t, writeFiles(t, map[string]string{name: "", "p.png": ""}), Options{}, want)
+	}
+	refuses(t, writeFiles(t, map[string]string{"a.png": "", "b.png": "", "d.mat": ""}), Options{}, "d.mat is a file of")
 	apart := writeFiles(t, map[string]string{"x/a.png": pictureOf(t, greys(0, 1)), "y/a.png": pictureOf(t, greys(0, 1))})
 	mustOpen(t, filepath.Join(apart, "x"), Options{LabelDir: filepath.Join(apart, "y")})
 }

@@ -264,8 +264,21 @@ func TestNPZManifestTypes(t *testing.T) {
 	if set = mustOpen(t, writeSet(t, `{"states": 2}`, gap), Options{}); len(set.Warnings) != 2 || !strings.Contains(set.Warnings[0], `edge type "0" has no edge`) {
 		t.Errorf("warnings are %q", set.Warnings)
 	}
-	far := mustOpen(t, writeSet(t, "", change(func(a *Arrays) { a.NodeFeatures.Data[2] = -9999 })), Options{}).Warnings
-	oracle.Contains(t, fmt.Sprint(far), `feature "0" of nodes has the magnitude 9999, far from its other numbers`)
+	for _, c := range []struct {
+		first, code float64 // first is that of all other nodes
+		told        bool
+	}{
+		{1, -9999, true}, {1, -99, true}, {1, 9999, true}, {1, 99, false}, {1, 32768, false}, {0, -9999, false},
+		{-9999, -9999, false}, {1, -9, false},
+	} {
+		far := change(func(a *Arrays) {
+			a.NodeFeatures.Data[0], a.NodeFeatures.Data[2], a.NodeFeatures.Data[4] = c.first, c.code, c.first
+		})
+		note := fmt.Sprintf(`feature "0" of nodes has the magnitude %v, far from its other numbers`, math.Abs(c.code))
+		if told := fmt.Sprint(mustOpen(t, writeSet(t, "", far), Options{}).Warnings); strings.Contains(told, note) != c.told {
+			t.Errorf("%+v: warnings are %s", c, told)
+		}
+	}
 	for want, a := range map[string]Arrays{
 		"0.npz:node_features[2,1]: feature is +Inf":     typed(func(a *Arrays) { a.NodeFeatures.Data[5] = math.Inf(1) }),
 		"0.npz:edge_types[0]: is 2, want 0 to 1":        typed(func(a *Arrays) { a.EdgeTypes[0] = 2 }),

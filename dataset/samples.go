@@ -231,16 +231,15 @@ func (p *sampleReader) take(names []string, t *formats.Table) {
 	model, texts := p.o.Recipe, make([]labelTexts, len(kept)) // of each column
 	p.labels = make([]int32, len(t.Rows)*len(kept))           // numbers of texts, for now
 	counted := slices.Compact(numeric.Map(kept, func(i int) string { return strings.Trim(names[i], "0123456789") }))
-	const far = 10 // times as many columns as rows: all pairs of them are more than samples tell of
-	turn, many := formats.Look(p.File).Advise("samples in columns"), max(len(t.Rows), manyStates)
+	const far = 50 // times as many columns as rows: all pairs of them are more than samples tell of
+	turn, n, many := formats.Look(p.File).Advise("samples in columns"), len(t.Rows), max(len(t.Rows), manyStates)
 	if len(kept) > far*many && model == nil && p.edges+p.o.Lattice == "" {
 		p.Add(1, "", "write a table of the pairs to learn beside it, edges.csv; or, where columns are samples, "+turn,
-			"there are %d columns and %d rows: rows are samples, too few for all pairs of columns", len(kept), len(t.Rows))
+			"there are %d columns and %d rows: rows are samples, too few for all pairs of columns", len(kept), n)
 		return
 	}
 	if len(kept) > many && len(counted) == 1 && model == nil { // other names are those of nodes
-		p.warn("there are %d columns and %d rows: rows are samples; where columns are, %s", len(kept), len(t.Rows),
-			option.Text(turn))
+		p.warn("there are %d columns and %d rows: rows are samples; where columns are, %s", len(kept), n, option.Text(turn))
 	}
 	for c, i := range kept {
 		p.columns = append(p.columns, sampleColumn{Name: names[i]})

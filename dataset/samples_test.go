@@ -82,25 +82,27 @@ func writeText(t *testing.T, name, text string) string {
 // TestSamplesMistakes: what cannot be samples is refused, with its place.
 func TestSamplesMistakes(t *testing.T) {
 	ising := Options{Untied: true, Spins: true}
+	twoRows := func(n int) string { return strings.Repeat("0,", n-1) + "1\n" + strings.Repeat("1,", n-1) + "0\n" }
 	for text, want := range map[string]string{
-		"a,b\nx,1\nx,0\n":        `all values of column "a" are "x"`,
-		"a,b\n?,1\n,0\n":         `column 1, "a", has no value`,
-		"a,a\n0,1\n1,0\n":        `columns 1 and 2 are both called "a"`,
-		"#a,b\n0,1,1\n1,0,1\n":   "s.csv:2: the number of cells is 3, the first row has 2",
-		"a,b\n0,1\n1,0,1\n":      "s.csv:3: the number of cells is 3, the first row has 2",
-		"a,b\n":                  "no sample below it",
-		"a\n0\n1\n":              "separate columns by commas",
-		"a,b\n0,\"1\n":           "s.csv:2: ",
-		">x\nACDEF\n>y\nACD\n":   "s.csv:3: the sequence has 3 sites, the first has 5",
-		">x\nAC1EF\n>y\nACDEF\n": `s.csv:1: there is a "1" in the sequence`,
-		"a,b\n0,1\n1,0\xff\n":    "not text in UTF-8",
-		">x\n----\n":             "want an alignment of two sequences",
-		strings.Repeat("0,", 201) + "1\n" + strings.Repeat("1,", 201) + "0\n": "s.csv:1: there are 202 columns and 2 rows",
-		"sample,b\nr1,1\nr2,0\nr3,0\n":                                        `third value of column "sample": r1, r2, r3`,
+		"a,b\nx,1\nx,0\n":              `all values of column "a" are "x"`,
+		"a,b\n?,1\n,0\n":               `column 1, "a", has no value`,
+		"a,a\n0,1\n1,0\n":              `columns 1 and 2 are both called "a"`,
+		"#a,b\n0,1,1\n1,0,1\n":         "s.csv:2: the number of cells is 3, the first row has 2",
+		"a,b\n0,1\n1,0,1\n":            "s.csv:3: the number of cells is 3, the first row has 2",
+		"a,b\n":                        "no sample below it",
+		"a\n0\n1\n":                    "separate columns by commas",
+		"a,b\n0,\"1\n":                 "s.csv:2: ",
+		">x\nACDEF\n>y\nACD\n":         "s.csv:3: the sequence has 3 sites, the first has 5",
+		">x\nAC1EF\n>y\nACDEF\n":       `s.csv:1: there is a "1" in the sequence`,
+		"a,b\n0,1\n1,0\xff\n":          "not text in UTF-8",
+		">x\n----\n":                   "want an alignment of two sequences",
+		twoRows(1002):                  "s.csv:1: there are 1002 columns and 2 rows",
+		"sample,b\nr1,1\nr2,0\nr3,0\n": `third value of column "sample": r1, r2, r3`,
 	} {
 		refuses(t, writeText(t, "s.csv", text), ising, want)
 	}
 	mustOpen(t, writeText(t, "rows.txt", "0 1 1\n1 0 0\n"), ising)
+	mustOpen(t, writeText(t, "wide.csv", twoRows(202)), ising) // of whose pairs some may be chosen
 	days := "day,b\n" + strings.Repeat(strings.Join(strings.Split("abcdefghijklmnopqrstu", ""), ",0\n")+",1\n", 2)
 	set := mustOpen(t, writeText(t, "s.csv", days), Options{Untied: true})
 	oracle.Contains(t, set.Warnings[0], `column "day" has 21 different values, each a state`)

@@ -106,10 +106,8 @@ func detectFolder(folder, wanted string) ([]string, error) {
 			kind = kindGraph
 		case slices.Contains(TextExtensions, filepath.Ext(name)):
 			kind = kindText
-		case !e.IsDir():
-			others = append(others, path)
-			continue
 		default:
+			others = append(others, path)
 			continue
 		}
 		if !slices.Contains(found, kind) {
@@ -118,11 +116,12 @@ func detectFolder(folder, wanted string) ([]string, error) {
 			named = append(named, path)
 		}
 	}
+	rest := slices.DeleteFunc(slices.Clone(others), IsPicture)
 	switch {
-	case len(found) == 0 && slices.ContainsFunc(others, IsPicture): // with labels that are named, or to be labelled
-		return []string{kindImages}, nil
+	case len(found) == 0 && 2*len(rest) < len(others): // pictures with labels that are named, or to be labelled
+		return []string{kindImages}, doubt(folder, rest, "")
 	case len(found) == 0:
-		return nil, cmp.Or(doubt(folder, others, ""), unknown(folder))
+		return nil, cmp.Or(doubt(folder, append(rest, others...), ""), unknown(folder))
 	case wanted == kindNPZ: // which may be predictions
 	case wanted != "":
 		return found, nil

@@ -113,9 +113,7 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 	if p.Selection, err = o.selectEdges(ctx, &t); err != nil {
 		return nil, err
 	}
-	if p.Task = t; t.Began.IsZero() {
-		p.Began = time.Now()
-	}
+	p.Task, p.Began = t, cmp.Or(t.Began, time.Now())
 	p.priorOfSites()
 	o = p.Options
 	if o.Spill != "" {
