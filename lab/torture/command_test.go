@@ -40,7 +40,7 @@ type result struct {
 	code           int // −1 for a signal
 	signal         syscall.Signal
 	stdout, stderr string
-	seconds        float64 // of the processor
+	seconds, own   float64 // of the processor, and without those of the system
 	peak           int64   // bytes
 	late           bool    // ended by our patience
 }
@@ -101,6 +101,7 @@ func (p *process) end() *result {
 		line: p.line, code: p.ProcessState.ExitCode(), late: late,
 		stdout: p.stdout.String(), stderr: p.stderr.String(),
 		seconds: (p.ProcessState.UserTime() + p.ProcessState.SystemTime()).Seconds(),
+		own:     p.ProcessState.UserTime().Seconds(),
 		peak:    usage.Maxrss << 10,
 	}
 	if status := p.ProcessState.Sys().(syscall.WaitStatus); status.Signaled() {

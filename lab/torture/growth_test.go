@@ -79,8 +79,8 @@ func (c count) suspect(t *trial, i, n int, seconds float64) {
 	t.failf("%s with %d %s, and each time twice as many: %.2f s of the processor", c.lines[i], n/8, c.name, took)
 }
 
-// measure returns the seconds of the processor that the commands take, and whether one has an
-// answer that it does not have to few: it may refuse many.
+// measure returns the seconds of the processor that the commands take by themselves, as what the system takes to hand
+// out pages is by chance, and whether one has an answer that it does not have to few: it may refuse many.
 func (c count) measure(t *trial, n int) (seconds []float64, refused bool) {
 	c.make(t, n)
 	for _, line := range c.lines {
@@ -94,7 +94,7 @@ func (c count) measure(t *trial, n int) (seconds []float64, refused bool) {
 				t.failf("%s with %d %s: exit code %d: %s", r.line, n, c.name, r.code, cut(r.text(), 300))
 			}
 		}
-		seconds = append(seconds, r.seconds)
+		seconds = append(seconds, r.own)
 	}
 	return seconds, refused
 }
