@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/blockbp/blockbp/internal/npy"
@@ -49,8 +48,11 @@ func arrayError(path string, err error) error {
 
 // firstOf is the error of Open: the first problem, with the number of others.
 func firstOf(list []error) error {
-	if len(list) < 2 {
-		return slices.Concat(list, []error{nil})[0]
+	switch len(list) {
+	case 0:
+		return nil
+	case 1:
+		return list[0]
 	}
 	return option.Errorf("%w (and %d more{!: blockbp check lists all})", list[0], len(list)-1)
 }

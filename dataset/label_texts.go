@@ -143,7 +143,8 @@ func (t *labelTexts) tooMany() bool {
 }
 
 // noteDoubts tells of a label of a table that people write where none is known, since only the words of
-// formats.MissingCell hide one, and of two that only case, zeros or Unicode tell apart, as yes and Yes. more is 1 more.
+// formats.MissingCell hide one, and of two that only case, zeros or Unicode tell apart, as yes and Yes.
+// more is one more such mark.
 func (t *labelTexts) noteDoubts(note func(format string, arguments ...any), more string) {
 	marks := strings.Split("unknown|unlabeled|unlabelled|missing|undefined|none|n.a.|not available|nil|unk|tbd|"+
 		"don't know|-|--|.|"+more+"|"+formats.MissingCode(t.texts), "|")

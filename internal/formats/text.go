@@ -64,8 +64,11 @@ func ReadText(path string, data []byte) (*Text, error) {
 			tabbed--
 		}
 	}
-	f.tabs = tabbed > 0                                              // of one head # may be a word
-	mark := map[bool]string{false: commentMark, true: "#\t"}[f.tabs] // as in GermEval's files
+	f.tabs = tabbed > 0
+	mark := commentMark // of one head # may be a word
+	if f.tabs {
+		mark = "#\t" // as in GermEval's files
+	}
 	f.heads = strings.HasPrefix(text, mark) && strings.Contains(text, "\n\n"+mark)
 	header, rest, _ := strings.Cut(text, "\n")
 	if names := columnNames.FindStringSubmatch(header); names != nil && !strings.Contains(rest, names[2]+"\n") {
