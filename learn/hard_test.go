@@ -38,12 +38,11 @@ func regions(seed uint64, rows, cols, states int, l2, noise, scale float64) Prob
 			x[s*features+j] = scale * (rng.NormFloat64() + 0.5*float64(oneIf(int(labels[s]) == j)))
 		}
 	}
-	return homogeneous(model, rows, cols, x, features, labels, l2)
+	return homogeneous(model, must(graph.Grid(rows, cols, graph.GridOptions{})), x, features, labels, l2)
 }
 
-// homogeneous is a grid with the constant feature on its edges.
-func homogeneous(model *crf.Model, rows, cols int, x []float64, features int, labels []int32, l2 float64) Problem {
-	g := must(graph.Grid(rows, cols, graph.GridOptions{}))
+// homogeneous is a network with the constant feature on its edges.
+func homogeneous(model *crf.Model, g *graph.Graph, x []float64, features int, labels []int32, l2 float64) Problem {
 	in := must(crf.NewInstance(&model.Schema, crf.InstanceSpec{
 		Graph: g, NodeFeat: []crf.Features{must(crf.Dense(x, features))}, EdgeFeat: []crf.Features{crf.Constant(g.NumEdges(), 1)}, Labels: [][]int32{labels},
 	}))

@@ -64,7 +64,7 @@ func (w *Workspace) updateRun(net *Net, st *State, block *partition.Block, lo, h
 // listNodes lists nodes of the order from the lo-th on, as many as there is room for and at least one, and returns the
 // first that it did not.
 func (w *Workspace) listNodes(net *Net, block *partition.Block, lo, hi int32) int32 {
-	b, at, rho, sum := &w.batch, w.Potentials.NodeAt, w.sweepRho(net), 0
+	b, at, rho, sum := &w.batch, w.Potentials.NodeAt, w.rho, 0
 	begin := block.InStart[lo]
 	last := begin + int32(b.mostMessages)
 	hi = min(hi, lo+int32(b.mostNodes))

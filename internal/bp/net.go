@@ -21,9 +21,9 @@ type Net struct {
 	// that of the observed state, and messages into them, so that kernels need not ask. They never change.
 	Observed []int32
 
-	rhoNode     []float64    // [nodes] ρ_s
-	proximal    [2][]float64 // [nodes] ρ_s + κ_s of the prox (prox.go); nil where no node has one
-	class       []uint8      // [edges] which of classes distinct c_uv an edge has, where they are few
+	rhoNode     []float64              // [nodes] ρ_s
+	proximal    [kindsOfProx][]float64 // [nodes] ρ_s + κ_s of the prox (prox.go); nil where no node has one
+	class       []uint8                // [edges] which of classes distinct c_uv an edge has, where they are few
 	classes     int
 	same        float64 // c_uv of every edge, or 0
 	uniform     int     // states of every node, where all have as many and at most half are observed; else 0

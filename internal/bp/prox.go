@@ -25,11 +25,22 @@ import (
 // leastProx of the most that can be needed, the smaller of ρ_s g_s and −c_s, holds a node in any case. Where half of
 // ρ_s (g_s − 1) is more, that does, up to half of −c_s: with less an answer is enlarged. More of either makes beliefs
 // that move together slower (results/README.md). Accelerated sweeps may be over-relaxed, which enlarges answers, too:
-// they have half of the most. Where it is too little messages are damped, too.
+// they have half of the most.
 const leastProx = 0.25
 
-// proximal returns ρ_s + κ_s of all nodes, in plain sweeps and in accelerated ones; nil where none has a prox.
-func proximal(g *graph.Graph, c *counting.Numbers) (rho [2][]float64) {
+// The three kinds of ρ_s + κ_s: of plain sweeps, of accelerated ones, and of those that are damped.
+const (
+	plainProx = iota
+	halfProx
+	mostProx
+	kindsOfProx
+)
+
+// proximal returns ρ_s + κ_s of all nodes, of each kind; nil where none has a prox. A node that can overshoot gets its
+// answers back a sweep later where messages are damped, and what was too much grows: so the prox is what is damped
+// then. Where no node can there is no such kind, and messages are.
+func proximal(g *graph.Graph, c *counting.Numbers) (rho [kindsOfProx][]float64) {
+	overshoots := false
 	for s, x := range c.Node {
 		if x >= 0 {
 			continue
@@ -40,13 +51,21 @@ func proximal(g *graph.Graph, c *counting.Numbers) (rho [2][]float64) {
 			answer += count * max(0, 1-count/c.Rho[g.Source(d)])
 		}
 		most := min(answer, -x)
-		if most > 0 && rho[0] == nil {
-			rho = [2][]float64{slices.Clone(c.Rho), slices.Clone(c.Rho)}
+		if !(most > 0) {
+			continue
 		}
-		if most > 0 {
-			rho[0][s] += max(leastProx*most, min(answer-c.Rho[s], -x)/2)
-			rho[1][s] += most / 2
+		for i := range rho {
+			if rho[i] == nil {
+				rho[i] = slices.Clone(c.Rho)
+			}
 		}
+		overshoots = overshoots || answer > c.Rho[s]
+		rho[plainProx][s] += max(leastProx*most, min(answer-c.Rho[s], -x)/2)
+		rho[halfProx][s] += most / 2
+		rho[mostProx][s] += most
+	}
+	if !overshoots {
+		rho[mostProx] = nil
 	}
 	return rho
 }
@@ -55,12 +74,27 @@ func proximal(g *graph.Graph, c *counting.Numbers) (rho [2][]float64) {
 // potentials can make it possible again. exp of it is 0.
 const smallestProx = -800
 
+// chooseProx chooses ρ_s + κ_s of a sweep, and returns the damping that is left to messages.
+func (w *Workspace) chooseProx(net *Net, damping float64) float64 {
+	w.rho = net.rhoNode
+	switch prox := &net.proximal; {
+	case w.noProx || prox[plainProx] == nil:
+	case damping > 0 && prox[mostProx] != nil:
+		w.rho, damping = prox[mostProx], 0
+	case w.accelerated:
+		w.rho = prox[halfProx]
+	default:
+		w.rho = prox[plainProx]
+	}
+	return damping
+}
+
 // addProx adds κ_s log τ_s to the potentials of the nodes of the block, for a sweep with ρ_s + κ_s.
 func (w *Workspace) addProx(net *Net, st *State, block *partition.Block) {
-	pot, rho := &w.Potentials, w.sweepRho(net)
+	pot := &w.Potentials
 	w.free = append(w.free[:0], pot.Node...)
 	for p, s := range block.Nodes {
-		kappa := rho[s] - net.rhoNode[s]
+		kappa := w.rho[s] - net.rhoNode[s]
 		if kappa == 0 {
 			continue
 		}
@@ -71,21 +105,5 @@ func (w *Workspace) addProx(net *Net, st *State, block *partition.Block) {
 	}
 }
 
-// prox returns ρ_s + κ_s of the nodes in a sweep, nil where none has a prox.
-func (w *Workspace) prox(net *Net) []float64 {
-	switch {
-	case w.noProx:
-		return nil
-	case w.accelerated:
-		return net.proximal[1]
-	}
-	return net.proximal[0]
-}
-
-// sweepRho returns what sums of potentials and messages are divided by in a sweep.
-func (w *Workspace) sweepRho(net *Net) []float64 {
-	if rho := w.prox(net); rho != nil {
-		return rho
-	}
-	return net.rhoNode
-}
+// hasProx reports whether nodes have a prox in the sweep.
+func (w *Workspace) hasProx(net *Net) bool { return !w.noProx && net.proximal[plainProx] != nil }

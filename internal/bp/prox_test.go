@@ -22,7 +22,7 @@ func TestProxFixedPoints(t *testing.T) {
 				r := newBlockInference(t, p, c, nil, partition.Whole(g))
 				r.solve(t)
 				want := append([]float64(nil), r.state.LogBelief...)
-				r.net.proximal = [2][]float64{}
+				r.net.proximal = [kindsOfProx][]float64{}
 				o, err := r.iterate(0, Limits{MaxSweeps: 1})
 				if err != nil || !(o.Residual <= 1e-7) {
 					t.Fatalf("%s, seed %d, %s: a sweep without prox moves the fixed point of those with it by %v (%v)", name, seed, c.Name, o.Residual, err)
@@ -56,7 +56,7 @@ func TestHubsSettle(t *testing.T) {
 		sweeps := func(free bool) (Outcome, float64) {
 			r := newBlockInference(t, p, c, nil, partition.Whole(g))
 			if free {
-				r.net.proximal = [2][]float64{}
+				r.net.proximal = [kindsOfProx][]float64{}
 			}
 			o := Outcome{}
 			for o.Sweeps < 100 && !o.Converged {
@@ -76,6 +76,26 @@ func TestHubsSettle(t *testing.T) {
 		if spokes > 10 && free.Converged {
 			t.Errorf("%d spokes: messages settle without a prox, too: the test shows nothing", spokes)
 		}
+	}
+}
+
+// TestDampedHubsSettle: sweeps around nodes of many neighbours settle where a larger prox damps them. Damped messages
+// bring answers back late, and circle.
+func TestDampedHubsSettle(t *testing.T) {
+	g := hubs(160)
+	p := oracle.RandomPairwise(source(5), g, randomCards(source(1), g.NumNodes(), 3, 3), 2, 0)
+	for _, byProx := range []bool{true, false} {
+		r := newBlockInference(t, p, legal(counting.SampledTreeReweighted(g, 1)), nil, partition.Whole(g))
+		if !byProx {
+			r.net.proximal[mostProx] = nil
+		}
+		o := Outcome{}
+		for o.Sweeps < 400 && !o.Converged {
+			next := oracle.Must(r.iterate(0, Limits{Tolerance: 1e-6, MaxSweeps: 1, Damping: 0.85}))(t)
+			next.Sweeps += o.Sweeps
+			o = next
+		}
+		oracle.Equal(t, o.Converged, byProx, "damped by a prox %t: settled after %d sweeps, residual %.2g", byProx, o.Sweeps, o.Residual)
 	}
 }
 

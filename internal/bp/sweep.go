@@ -20,11 +20,11 @@ import (
 // from consistent beliefs maximises (2) over all that the block can change.
 //
 // damping in (−1, 1) is the weight of the old message; below 0 messages are over-relaxed: they go farther than (5)
-// says. Nodes with c_s < 0 have a prox (prox.go). The residual is the largest change of a log-message λ/ρ, after
+// says. Nodes with c_s < 0 have a prox (prox.go), and where some could overshoot the most of it is what damps. The residual is the largest change of a log-message λ/ρ, after
 // damping, or of a log-belief; it is +Inf where a state became impossible. Beliefs count because they may be of older
 // potentials, with messages that no longer belong to them and yet repeat themselves. The error is a *NumericalError.
 func (w *Workspace) Sweep(net *Net, st *State, block *partition.Block, damping float64) (residual float64, err error) {
-	w.beginSweep(net, st, block)
+	damping = w.beginSweep(net, st, block, damping)
 	defer w.endSweep(net)
 	for i := range len(block.Runs) - 1 {
 		r := i
@@ -44,15 +44,18 @@ func (w *Workspace) Sweep(net *Net, st *State, block *partition.Block, damping f
 	return residual, nil
 }
 
-func (w *Workspace) beginSweep(net *Net, st *State, block *partition.Block) {
+// beginSweep prepares a sweep, and returns the damping of its messages.
+func (w *Workspace) beginSweep(net *Net, st *State, block *partition.Block, damping float64) float64 {
 	w.batch.fit(net.maxCard)
-	if w.prox(net) != nil {
+	damping = w.chooseProx(net, damping)
+	if w.hasProx(net) {
 		w.addProx(net, st, block)
 	}
+	return damping
 }
 
 func (w *Workspace) endSweep(net *Net) {
-	if w.prox(net) != nil {
+	if w.hasProx(net) {
 		copy(w.Potentials.Node, w.free) // takes back what addProx has added
 	}
 }

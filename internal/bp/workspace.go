@@ -49,6 +49,7 @@ type Workspace struct {
 
 	free    []float64 // potentials of nodes, while sums with κ log τ are in their place
 	noProx  bool      // in sweeps
+	rho     []float64 // [nodes] of a sweep: ρ_s, or ρ_s + κ_s
 	outward bool      // messages move out of the block, too
 	// accelerated: sweeps may be over-relaxed.
 	accelerated bool
