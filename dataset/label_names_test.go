@@ -4,6 +4,7 @@ import (
 	"image"
 	"image/color"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/blockbp/blockbp/crf"
@@ -40,6 +41,8 @@ func TestLabelNames(t *testing.T) {
 			refuses(t, writeSet(t, "", labelled([]int32{1001, wrong, 1003})), of, "0.npz:labels[1]: label is ", "want -1 (unobserved) or a state of the model: 1001, 1002, 1003")
 		}
 	}
+	void := mustOpen(t, writeSet(t, "", labelled([]int32{0, 1, 255})), Options{})
+	oracle.Contains(t, strings.Join(void.Warnings, ""), "states: 0, 1, 255; if they number states, give \"states\" in dataset.json; if 255 says that none is known, write -1")
 	for name, c := range map[string]struct {
 		manifest string
 		options  Options

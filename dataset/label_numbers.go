@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 )
@@ -244,8 +245,12 @@ func (l *loader) findNames(all map[int]labelCounts) {
 			why = fmt.Sprintf("most numbers from 0 to %d are no label: labels have gaps", all[a].largest())
 		}
 		l.names[a] = names
-		l.warn("%s, and are the names of %d states: %s; if they number states, give \"states\" in %s", why, len(names),
-			option.FirstFew(labelTextsOf(names)), ManifestName)
+		texts, hint := labelTextsOf(names), ""
+		if last := texts[len(texts)-1]; len(texts) > 2 && (last == fmt.Sprint(voidLabel) || formats.Nines.MatchString(last)) {
+			hint = fmt.Sprintf("; if %s says that none is known, write -1", last)
+		}
+		l.warn("%s, and are the names of %d states: %s; if they number states, give \"states\" in %s%s", why, len(names),
+			option.FirstFew(texts), ManifestName, option.Text(hint))
 	}
 }
 
