@@ -26,7 +26,7 @@ const (
 	// vocVoid is the colour of what is not labelled in PASCAL VOC, and wherever its palette is used.
 	vocVoid = 0xe0e0c0
 
-	softRemedy = "save pictures of labels as png at once, resized without interpolation (NEAREST), and borders without smoothing"
+	softRemedy = "save pictures of labels as png at once, resized by NEAREST, and borders without smoothing"
 )
 
 // readColours finds out what the numbers of label pictures mean: those of a palette, and greys,

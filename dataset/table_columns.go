@@ -107,7 +107,7 @@ type columnSurvey struct {
 }
 
 // written matches numbers as people and programs write them: with a currency, thousands apart, decimal commas, or more.
-var written = regexp.MustCompile(`(?i)^[-+]?(?:[$€£¥]? ?\d+(?:[,.' ]\d{3})*(?:[.,]\d+)?(?:e[-+]?\d+)? ?[$€£%]?|inf)$`)
+var written = regexp.MustCompile(`(?i)^[-+]?(?:[$€£¥]?\pZ?\d+(?:[,.'’\pZ]\d{3})*(?:[.,]\d+)?(?:e[-+]?\d+)?\pZ?[$€£%]?|inf)$`)
 
 // measured matches lines of numbers with a unit, and of days and times.
 var measured = regexp.MustCompile(`(?m)^(?:[-+]?\d+(?:[.,]\d+)? ?[\pL°/]+[²³]?|` +
@@ -188,7 +188,7 @@ func (c *columnSurvey) decide(text bool, note func(format string, arguments ...a
 	case !text && (float64(meant) >= nearlyAll*float64(c.total) ||
 		different > manyStates && meant+c.count[odd] == c.total): // the same text beside many numbers is a mark
 		how := ","
-		if written.MatchString(c.texts[odd]) && strings.ContainsAny(c.texts[odd], "$€£¥%,. '") {
+		if written.MatchString(c.texts[odd]) && strings.ContainsAny(c.texts[odd], "$€£¥%,. '’\u00a0\u202f") {
 			how = ", as by " + formats.Look(c.table.File).Advise("numbers as people write them") + ";"
 		}
 		err := c.at(odd, "write digits and a decimal point alone"+how+" leave the cell empty if the number is not known, or "+
