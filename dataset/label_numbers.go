@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 )
@@ -245,12 +244,8 @@ func (l *loader) findNames(all map[int]labelCounts) {
 			why = fmt.Sprintf("most numbers from 0 to %d are no label: labels have gaps", all[a].largest())
 		}
 		l.names[a] = names
-		texts, hint := labelTextsOf(names), ""
-		if last := texts[len(texts)-1]; len(texts) > 2 && (last == fmt.Sprint(voidLabel) || formats.Nines.MatchString(last)) {
-			hint = fmt.Sprintf("; if %s says that none is known, write -1", last)
-		}
-		l.warn("%s, and are the names of %d states: %s; if they number states, give \"states\" in %s%s", why, len(names),
-			option.FirstFew(texts), ManifestName, option.Text(hint))
+		l.warn("%s, and are the names of %d states: %s; if they number states, give \"states\" in %s, and if one says that "+
+			"none is known, write -1 (255 in a picture)", why, len(names), option.FirstFew(labelTextsOf(names)), ManifestName)
 	}
 }
 
