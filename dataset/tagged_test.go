@@ -173,6 +173,18 @@ func TestTextWarns(t *testing.T) {
 	}
 }
 
+// TestReadTwice: a file that a folder holds counts twice if it is named, too, as a note tells.
+func TestReadTwice(t *testing.T) {
+	folder := writeFiles(t, map[string]string{"a.conll": "x A\ny B\n", "b.conll": "x A\ny B\n"})
+	for more, want := range map[string]int{"": 0, "/./a.conll": 1} {
+		paths := slices.Compact([]string{folder, folder + more})
+		set, err := Open(t.Context(), paths, Options{})
+		oracle.OK(t, err)
+		oracle.Equal(t, strings.Count(strings.Join(set.Warnings, "\n"), "a.conll is read twice, and counts twice"), want,
+			"notes of %q", paths)
+	}
+}
+
 // TestTextHeader: a line of names of columns is no token, and stays as it is where tags are written.
 func TestTextHeader(t *testing.T) {
 	for text, want := range map[string]string{
