@@ -310,11 +310,14 @@ func TestColumnKinds(t *testing.T) {
 	oracle.WantError(t, err, `f:23:c: "-" is no number that can be used, while 21 of the 24 cells`)
 	oracle.Equal(t, (&column{Name: "c", Mean: math.Inf(1)}).sound(), false, "a mean that is not finite is sound")
 	oracle.Equal(t, (&column{Name: "c", Values: []string{"a", "a"}}).sound(), false, "a value twice is sound")
+	_, note, _ := decide("Red", "blue", "red", "blue")
+	oracle.Equal(t, note, `in column "c" "Red" and "red" are two categories, and differ in case, zeros or Unicode form `+
+		"alone: write them alike if they mean one", "a note on case")
 	var days []string
 	for i := range 40 {
 		days = append(days, fmt.Sprintf("2020-01-%02d", 1+i%30))
 	}
-	_, note, _ := decide(days...)
+	_, note, _ = decide(days...)
 	oracle.Contains(t, note, `column "c" has days, times or numbers with a unit, as "2020-01-01", each a category; write`)
 	for text, told := range map[string]bool{"3/4/20%02d": true, "%02d:30": true, "2020-%02d": true, "%d-99": false, "1.%d": false} {
 		var cells []string

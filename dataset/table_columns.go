@@ -202,6 +202,7 @@ func (c *columnSurvey) decide(text bool, note func(format string, arguments ...a
 		return nil, nil
 	default:
 		c.categories(col, note)
+		c.noteAlike(note, fmt.Sprintf("in column %q", name), "categories")
 		if all := strings.Join(c.texts, "\n"); !text && different > fewCells && measured.ReplaceAllString(all, "") == "" {
 			note("column %q has days, times or numbers with a unit, as %q, each a category; write plain numbers if they measure",
 				name, option.Short(c.texts[0]))
