@@ -107,7 +107,8 @@ type columnSurvey struct {
 }
 
 // written matches numbers as people and programs write them: with a currency, thousands apart, decimal commas, or more.
-var written = regexp.MustCompile(`(?i)^[-+]?(?:[$€£¥]?\pZ?\d+(?:[,.'’\pZ]\d{3})*(?:[.,]\d+)?(?:e[-+]?\d+)?\pZ?[$€£%]?|inf)$`)
+var written = regexp.MustCompile(`(?i)^[-+]?(?:[$€£¥]?\pZ?\d+(?:[,.'’\pZ]\d{3})*(?:[.,]\d+)?(?:e[-+]?\d+)?` +
+	`\pZ?[$€£%]?|inf)$`)
 
 // measured matches lines of numbers with a unit, and of days and times.
 var measured = regexp.MustCompile(`(?m)^(?:[-+]?\d+(?:[.,]\d+)? ?[\pL°/]+[²³]?|` +
