@@ -84,7 +84,7 @@ func (l *loader) compareScales() {
 		if l.o.Recipe == nil && nodes > 0 {
 			r.Scales = append(r.Scales, seen)
 		}
-		if len(r.Scales) != len(types) || len(r.Scales[a]) != t.Features {
+		if len(r.Scales) <= a || l.o.Recipe != nil && len(r.Scales) != len(types) || len(r.Scales[a]) != t.Features {
 			continue
 		}
 		odd, small, others, names := -1, -1, 0, slices.Concat(t.FeatureNames, crf.NumberedStates(t.Features))

@@ -244,8 +244,8 @@ func (l *loader) findNames(all map[int]labelCounts) {
 			why = fmt.Sprintf("most numbers from 0 to %d are no label: labels have gaps", all[a].largest())
 		}
 		l.names[a] = names
-		l.warn("%s, and are the names of %d states: %s; if they number states, give \"states\" in %s", why, len(names),
-			option.FirstFew(labelTextsOf(names)), ManifestName)
+		l.warn("%s, and are the names of %d states: %s; if they number states, give \"states\" in %s, and if one says that "+
+			"none is known, write -1 (255 in a picture)", why, len(names), option.FirstFew(labelTextsOf(names)), ManifestName)
 	}
 }
 

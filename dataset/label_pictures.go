@@ -19,14 +19,14 @@ import (
 
 const (
 	// mostColours bounds how many states the colours of label pictures make: soft borders make more.
-	mostColours      = 64
-	white, lightGrey = 0xffffff, 0xc8c8c8 // masks with soft borders have both
+	mostColours = 64
+	white       = 0xffffff
 	// hiddenName is the name of a colour that hides labels, as in text and tables.
 	hiddenName = "?"
 	// vocVoid is the colour of what is not labelled in PASCAL VOC, and wherever its palette is used.
 	vocVoid = 0xe0e0c0
 
-	softRemedy = "save pictures of labels as png, resized without interpolation (NEAREST), and borders without smoothing"
+	softRemedy = "save pictures of labels as png at once, resized by NEAREST, and borders without smoothing"
 )
 
 // readColours finds out what the numbers of label pictures mean: those of a palette, and greys,
@@ -56,9 +56,10 @@ func (l *imageLoader) readColours() {
 		if l.chooseColours(counts, forms); len(l.problems) == 0 {
 			l.mapColours(&l.set.Recipe)
 		}
-	case masks && len(names) == 0 && greys[n-2] > lightGrey && (n > manyStates || areSoft(greys, counts)):
+	case r == nil && len(names) == 0 && (n > 8 || n > 5 && masks) && l.areBlurred(n):
 		l.failAt(forms[numbersGreys], "", softRemedy+"; of masks, in Python with PIL Image.open(p).convert(\"L\").point("+
-			"lambda g: g // 128 * 255).save(p)", "the labels of all pictures are %d greys from black to white", n)
+			"lambda g: g // 128 * 255).save(p); if each is a state, name all by {states}",
+			"the labels of all pictures are %d greys, as of soft borders or jpg", n)
 	}
 	for _, n := range l.numbers {
 		for s, y := range n.labels {
@@ -71,6 +72,26 @@ func (l *imageLoader) readColours() {
 	}
 }
 
+// areBlurred reports whether most of so many greys are what interpolation or jpg makes at borders: next to their
+// pixels the same grey is rarer than others.
+func (l *imageLoader) areBlurred(greys int) bool {
+	var same [math.MaxUint8 + 1]int // neighbours, less others
+	for _, d := range l.images {
+		for m, s := d.labels, 0; m != nil && m.form == numbersGreys && s+m.cols < len(m.numbers); s++ {
+			y := m.numbers[s+m.cols] & math.MaxUint8
+			for _, at := range []int{s, s + m.cols - 1} { // above, and before
+				z := m.numbers[at] & math.MaxUint8
+				if same[y]--; y == z {
+					same[y] += 4
+				}
+				same[z]--
+			}
+		}
+	}
+	blurred := slices.DeleteFunc(same[:], func(n int) bool { return n >= 0 })
+	return 2*len(blurred) > greys
+}
+
 // areEven reports whether greys from black to white, not too many, are in even steps, but for rounding.
 func areEven(greys []int32) bool {
 	steps := len(greys) - 1
@@ -80,16 +101,6 @@ func areEven(greys []int32) bool {
 		}
 	}
 	return steps < manyStates
-}
-
-// areSoft reports whether greys, more than a quarter of which are no multiples of the first, are borders between black
-// and white: more than a few, and each rarer than these.
-func areSoft(greys []int32, counts labelCounts) bool {
-	const few, quarter = 3, 4
-	between := greys[1 : len(greys)-1] // multiples of 0x010101
-	odd := slices.DeleteFunc(slices.Clone(between), func(c int32) bool { return c%between[0] == 0 })
-	return len(between) > few && quarter*len(odd) > len(between) &&
-		!slices.ContainsFunc(between, func(c int32) bool { return counts[c] >= min(counts[0], counts[white]) })
 }
 
 // chooseColours numbers the states by the colours of label pictures, black first.

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"image"
 	"image/color"
+	"image/jpeg"
 	"image/png"
 	"maps"
 	"path/filepath"
@@ -43,6 +44,18 @@ func greys(values ...uint8) *image.Gray {
 	return p
 }
 
+// inBlocks repeats eight numbers in blocks of 2 × 2, four in a row, and blocks paints them.
+func inBlocks[T any](values ...T) (all []T) {
+	for i := range 32 {
+		all = append(all, values[i/16*4+i%8/2])
+	}
+	return all
+}
+
+func blocks(values ...uint8) *image.Gray {
+	return &image.Gray{Pix: inBlocks(values...), Stride: 8, Rect: image.Rect(0, 0, 8, 4)}
+}
+
 // painted paints pixels in colours.
 func painted(colours ...color.RGBA) *image.RGBA {
 	p := image.NewRGBA(image.Rect(0, 0, 4, 2))
@@ -68,6 +81,7 @@ func TestLabelPictures(t *testing.T) {
 	wide := image.NewGray16(image.Rect(0, 0, 4, 2))
 	wide.SetGray16(0, 0, color.Gray16{Y: 2})
 	wide.SetGray16(1, 0, color.Gray16{Y: 65535})
+	eight := map[string]string{"images/a.png": pictureOf(t, blocks(make([]uint8, 8)...)), "features/a.npy": cells(4, 8, 1)}
 	two := func(v uint8) color.RGBA { return color.RGBA{v, v, v, 255} }
 	for name, c := range map[string]struct {
 		labels []image.Image
@@ -99,9 +113,9 @@ func TestLabelPictures(t *testing.T) {
 		"rgb greys": {[]image.Image{painted(two(0), two(1), two(255), two(0)), greys()}, nil,
 			[]int32{0, 1, -1, 0, 0, 0, 0, 0}, []string{"0", "1"}, "hidden"},
 		"16 bits": {[]image.Image{wide, greys(1)}, nil, []int32{2, -1, 0, 0, 0, 0, 0, 0}, []string{"0", "1", "2"}, "hidden"},
-		"scaled": {[]image.Image{greys(0, 0, 255, 255, 60, 120, 180, 240), greys()}, nil,
-			[]int32{0, 0, -1, -1, 1, 2, 3, 4}, []string{"0", "60", "120", "180", "240"}, "are the names of 5 states"},
-		"steps": {[]image.Image{greys(0, 255, 50, 100, 150, 200, 240, 255), greys()}, nil, []int32{0, -1, 1, 2, 3, 4, 5, -1},
+		"scaled": {[]image.Image{blocks(0, 0, 255, 255, 60, 120, 180, 240), greys()}, eight,
+			inBlocks[int32](0, 0, -1, -1, 1, 2, 3, 4), []string{"0", "60", "120", "180", "240"}, "are the names of 5 states"},
+		"steps": {[]image.Image{blocks(0, 255, 50, 100, 150, 200, 240, 255), greys()}, eight, inBlocks[int32](0, -1, 1, 2, 3, 4, 5, -1),
 			[]string{"0", "50", "100", "150", "200", "240"}, "are the names of 6 states"},
 	} {
 		set := mustOpen(t, writeFiles(t, labelFolder(t, c.more, c.labels...)), Options{})
@@ -159,6 +173,14 @@ func TestLabelPicturesRefuse(t *testing.T) {
 	for i := range soft.Pix {
 		soft.Pix[i] = uint8(min(255, max(0, 6*(i-800))))
 	}
+	blurred := image.NewGray(soft.Rect) // squares of three classes, through jpg
+	for i := range blurred.Pix {
+		blurred.Pix[i] = uint8(100 * ((i%40/13 + i/40/13) % 3))
+	}
+	var jpg bytes.Buffer
+	oracle.OK(t, jpeg.Encode(&jpg, blurred, nil))
+	decoded, err := jpeg.Decode(&jpg)
+	oracle.OK(t, err)
 	many := image.NewRGBA(image.Rect(0, 0, 40, 40))
 	for i := range 1600 {
 		many.SetRGBA(i%40, i/40, color.RGBA{uint8(i), 7, 0, 255})
@@ -174,9 +196,10 @@ func TestLabelPicturesRefuse(t *testing.T) {
 		"many": {[]image.Image{many}, square, []string{
 			"a.png: the labels of all pictures have 256 colours, want one for each of at most 64 states", "NEAREST"}},
 		"soft": {[]image.Image{soft}, square,
-			[]string{"a.png: the labels of all pictures are 44 greys from black to white; save", "g // 128"}},
+			[]string{"a.png: the labels of all pictures are 44 greys, as of soft borders or jpg; save", "g // 128"}},
+		"jpg": {[]image.Image{decoded}, square, []string{"greys, as of soft borders or jpg; save pictures of labels as png at once"}},
 		"few soft": {[]image.Image{greys(0, 0, 255, 255, 60, 91, 130, 240)}, nil,
-			[]string{"a.png: the labels of all pictures are 6 greys from black to white; save"}},
+			[]string{"a.png: the labels of all pictures are 6 greys, as of soft borders or jpg; save"}},
 		"transparent": {[]image.Image{painted(black, color.RGBA{})}, nil, []string{"a.png:[0,1]: is transparent"}},
 		"objects":     {[]image.Image{wide}, nil, []string{"a.png:[0,1]: is 300, want a label of 0 to 254"}},
 		"names":       {[]image.Image{painted(black, red)}, map[string]string{ManifestName: `{"states": ["a", "b", "c"]}`}, []string{"have 2 colours, #000000, #ff0000, and 3 states are named"}},

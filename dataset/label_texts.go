@@ -142,28 +142,36 @@ func (t *labelTexts) tooMany() bool {
 	return n > manyStates && 2*n > t.total || n > mostStates
 }
 
+// noteAlike tells of two texts, which are two of some things, that only case, zeros, blanks or Unicode tell apart.
+func (t *distinct) noteAlike(note func(format string, arguments ...any), texts, things string) {
+	cases := map[string]string{}
+	for _, text := range t.texts {
+		bare := formats.Bare(text)
+		if other, twice := cases[bare]; twice && len(other+text) > 2 {
+			note("%s %q and %q are two %s, and differ in case, zeros or Unicode form alone: write them alike if they mean "+
+				"one", texts, option.Short(other), option.Short(text), things)
+			return
+		}
+		cases[bare] = text
+	}
+}
+
 // noteDoubts tells of a label of a table that people write where none is known, since only the words of
-// formats.MissingCell hide one, and of two that only case, zeros or Unicode tell apart, as yes and Yes.
-// more is one more such mark.
+// formats.MissingCell hide one, and of two that look alike, as yes and Yes. more is one more such mark.
 func (t *labelTexts) noteDoubts(note func(format string, arguments ...any), more string) {
 	marks := strings.Split("unknown|unlabeled|unlabelled|missing|undefined|none|n.a.|not available|nil|unk|tbd|"+
 		"don't know|-|--|.|"+more+"|"+formats.MissingCode(t.texts), "|")
-	cases, instead := map[string]string{}, "leave the cell empty"
+	instead := "leave the cell empty"
+	t.noteAlike(note, "the labels", "states")
 	if t.tokens { // whose other marks are tags
 		marks, instead = []string{formats.CoNLLUNothing}, "write "+hiddenName
 	}
 	for _, text := range t.texts {
-		lower := formats.Bare(text)
-		if at := slices.Index(marks, lower); at >= 0 {
+		if slices.Contains(marks, formats.Bare(text)) {
 			note("the label %q is a state like any other; if it means that none is known, %s", option.Short(text), instead)
 			marks = nil
 		}
-		if other, twice := cases[lower]; twice && len(other+text) > 2 {
-			note("the labels %q and %q are two states, and differ in case, zeros or Unicode form alone: write them alike if "+
-				"they mean one", option.Short(other), option.Short(text))
-			return
-		}
-		if cases[lower] = text; !t.tokens && formats.Joined(text, t.texts) {
+		if !t.tokens && formats.Joined(text, t.texts) {
 			note("the label %q is a state beside its parts: of several that a node has, learn each alone", option.Short(text))
 			return
 		}

@@ -83,6 +83,15 @@ func (l *loader) result() (*Set, []error) {
 	if l.compareScales(); l.o.Schema == nil || l.o.Learning {
 		l.advise()
 	}
+	read := map[string]bool{}
+	for _, s := range l.set.Sources {
+		path := filepath.Clean(s.Path)
+		if read[path] {
+			l.warn("%s is read twice, and counts twice: name it once", path)
+			break
+		}
+		read[path] = true
+	}
 	if l.known > 0 && l.known < l.unread {
 		l.warn("the labels of %d of %d nodes are known, and not used because of {clamp!a missing --clamp}", l.known, l.unread)
 	}

@@ -40,7 +40,7 @@ func (l *npzLoader) openSamples(path string) []*npzInstance {
 	data, edges := l.source(path, "samples", anySize), []int32(nil)
 	switch p.List = l.problems; {
 	case len(p.List) > 0:
-	case formats.Look(path).IsAlignment():
+	case formats.Look(path).IsAlignment(formats.LeastSites):
 		p.readAlignment(data)
 	default:
 		p.readTable(data)
@@ -313,15 +313,29 @@ func (p *sampleReader) leave(c int) string {
 		"divide what is measured into classes, as at the median", "NAME", option.Literal(cmp.Or(p.columns[c].Name, "NAME")))
 }
 
-// number gives cells the states of their columns. A 0 or -1 that is none of them is a missing value.
+// number gives cells the states of their columns. A 0 or -1 that is none of them is a missing value, unless it may be
+// another name of a state: of the model's first one, which stands nowhere, or where a column has nothing else beside 1.
 func (p *sampleReader) number(texts []labelTexts) {
+	missing, doubts, first := 0, make([]*option.Error, len(p.states)), make([]bool, len(p.states)) // of each type
 	for c := range texts {
-		states, of := p.states[p.columns[c].Type], make([]int32, len(texts[c].texts))
-		for x, text := range texts[c].texts {
-			of[x] = int32(slices.Index(states, text))
-			if of[x] < 0 && p.o.Recipe != nil && text != "0" && text != hiddenNumber {
-				p.Keep(texts[c].at(x, option.DidYouMean(text, states), "column %d has %q, which is no state of the model", c+1,
-					option.Short(text)))
+		t, a := &texts[c], p.columns[c].Type
+		states, of := p.states[a], make([]int32, len(t.texts))
+		for x, text := range t.texts {
+			if of[x] = int32(slices.Index(states, text)); of[x] >= 0 {
+				first[a] = first[a] || of[x] == 0
+				continue
+			}
+			err := t.at(x, option.DidYouMean(text, states), "column %d has %q, which is no state of the model", c+1,
+				option.Short(text))
+			switch one, n := t.number["1"], t.count[x]; {
+			case p.o.Recipe != nil && text != "0" && text != hiddenNumber:
+				p.Keep(err)
+			case p.o.Recipe != nil:
+				missing, doubts[a] = missing+n, cmp.Or(doubts[a], err)
+			case text == hiddenNumber && len(t.texts) == 2 && t.texts[one] == "1" && farFewer*n > t.total-n &&
+				!p.manifest.HiddenLabels:
+				p.Keep(t.at(x, "write the states of all columns alike, and leave cells empty if the value is not known",
+					"column %d has -1 and 1, and others 0 and 1, beside which -1 would be a missing value", c+1))
 			}
 		}
 		for i := c; i < len(p.labels); i += len(texts) {
@@ -329,6 +343,15 @@ func (p *sampleReader) number(texts []labelTexts) {
 				p.labels[i] = of[x]
 			}
 		}
+	}
+	for a, err := range doubts {
+		if err != nil && !first[a] {
+			err.Remedy = "write " + option.FirstFew(p.states[a]) + ", and leave cells empty if the value is not known"
+			p.Keep(err)
+		}
+	}
+	if missing > 0 {
+		p.warn("%d of %d cells are 0 or -1, no state of the model, and taken for missing values", missing, len(p.labels))
 	}
 }
 

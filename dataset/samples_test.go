@@ -71,6 +71,12 @@ func TestSamples(t *testing.T) {
 			given := mustOpen(t, writeText(t, "g.csv", "c,b,a\n1,1,-1\n1,-1,-1\n"), o)
 			oracle.Equal(t, given.Instances[0].Samples(), [][]int32{{0, 1, 1}, {0, 0, 1}}, "reordered")
 			refuses(t, writeText(t, "g.csv", "a,b\n1,-1\n-1,1\n"), o, `the model's column "c" is missing`)
+			// 0 may be what is not known, but where nothing is -1 it may be a spin.
+			given = mustOpen(t, writeText(t, "g.csv", "a,b,c\n0,-1,1\n1,-1,0\n"), o)
+			oracle.Equal(t, given.Instances[0].Samples(), [][]int32{{-1, 0, 1}, {1, 0, -1}}, "votes")
+			oracle.Contains(t, given.Warnings[0], "2 of 6 cells are 0 or -1, no state of the model, and taken for missing")
+			refuses(t, writeText(t, "g.csv", "a,b,c\n1,0,1\n0,1,1\n"), o, `g.csv:3: column 1 has "0", which is no state of `,
+				"write -1, 1, and leave cells empty")
 		}
 	}
 }
@@ -96,6 +102,7 @@ func TestSamplesMistakes(t *testing.T) {
 		">x\nAC1EF\n>y\nACDEF\n":       `s.csv:1: there is a "1" in the sequence`,
 		"a,b\n0,1\n1,0\xff\n":          "not text in UTF-8",
 		">x\n----\n":                   "want an alignment of two sequences",
+		"a,b\n1,0\n-1,1\n-1,0\n":       "s.csv:3: column 1 has -1 and 1, and others 0 and 1, beside which -1 would be a mi",
 		twoRows(1002):                  "s.csv:1: there are 1002 columns and 2 rows",
 		"sample,b\nr1,1\nr2,0\nr3,0\n": `third value of column "sample": r1, r2, r3`,
 	} {
@@ -162,6 +169,8 @@ func TestAlignments(t *testing.T) {
 	if got := again.Instances[0].Samples()[2][:8]; !reflect.DeepEqual(got, in.Samples()[2]) || len(again.Instances[0].Samples()[0]) != 13 {
 		t.Errorf("rows of letters are %v", got)
 	}
+	short := mustOpen(t, writeText(t, "d.txt", "ARN\nARD\n"), o)
+	oracle.Equal(t, short.Instances[0].Samples(), [][]int32{{0, 1, 2}, {0, 1, 3}}, "rows of three letters")
 	lower := mustOpen(t, writeText(t, "c.fa", ">One-\nacdgh-kl\n>TWO\nacdghikl\n>x\n---ghivv\n"), o)
 	oracle.Equal(t, lower.Instances[0].Samples(), in.Samples(), "in lower case")
 	// By hand, over every identity and length of rows.

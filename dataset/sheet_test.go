@@ -298,9 +298,10 @@ func TestColumnKinds(t *testing.T) {
 	}
 	numbers := slices.Repeat([]string{"5"}, 20)
 	for cell, want := range map[string]string{
-		"12 kg": `f:22:c: "12 kg" is no number that can be used, while 20 of the 21 cells of this column are meant as numbers; write digits`,
-		"1,5":   `f:22:c: "1,5" is no number that can be used, while 21 of the 21 cells`,
-		"inf":   `"inf" is no number that can be used`,
+		"12 kg":      `f:22:c: "12 kg" is no number that can be used, while 20 of the 21 cells of this column are meant as numbers; write digits`,
+		"1,5":        `f:22:c: "1,5" is no number that can be used, while 21 of the 21 cells`,
+		"1\u202f200": `"1\u202f200" is no number that can be used, while 21 of the 21 cells`,
+		"inf":        `"inf" is no number that can be used`,
 	} {
 		_, _, err := decide(append(numbers, cell)...)
 		oracle.WantError(t, err, want)
@@ -309,11 +310,27 @@ func TestColumnKinds(t *testing.T) {
 	oracle.WantError(t, err, `f:23:c: "-" is no number that can be used, while 21 of the 24 cells`)
 	oracle.Equal(t, (&column{Name: "c", Mean: math.Inf(1)}).sound(), false, "a mean that is not finite is sound")
 	oracle.Equal(t, (&column{Name: "c", Values: []string{"a", "a"}}).sound(), false, "a value twice is sound")
+	_, note, _ := decide("Red", "blue", "red", "blue")
+	oracle.Equal(t, note, `in column "c" "Red" and "red" are two categories, and differ in case, zeros or Unicode form `+
+		"alone: write them alike if they mean one", "a note on case")
 	var days []string
 	for i := range 40 {
 		days = append(days, fmt.Sprintf("2020-01-%02d", 1+i%30))
 	}
-	_, note, _ := decide(days...)
+	_, note, _ = decide(days...)
+	oracle.Contains(t, note, `column "c" has days, times or numbers with a unit, as "2020-01-01", each a category; write`)
+	for text, told := range map[string]bool{"3/4/20%02d": true, "%02d:30": true, "2020-%02d": true, "%d-99": false, "1.%d": false} {
+		var cells []string
+		for i := range 60 {
+			cells = append(cells, fmt.Sprintf(text, 10+i%9))
+		}
+		_, note, err := decide(cells...)
+		oracle.Equal(t, strings.Contains(note, "has days, times or"), told, "a note on %q: %q, %v", text, note, err)
+	}
+	for i := range days {
+		days[i] = "day " + days[i]
+	}
+	_, note, _ = decide(days...)
 	oracle.Contains(t, note, `column "c" has 30 different texts in 40 cells, as days have, each a category that few`)
 	_, note, _ = decide(slices.Repeat(days[:30], 2)...)
 	oracle.Equal(t, note, "", "notes of texts that stand in two rows each")
@@ -374,7 +391,7 @@ func TestDoubtfulColumns(t *testing.T) {
 		"id,label,x\na,1,95\nb,2,99\nc,9,97\n":                    {`"9" is a state like any other`},
 		"id,label,x\na,0A,95\nb,A,99\nc,\u00e9,97\nd,e\u0301,9\n": {"the labels \"\u00e9\" and \"e\u0301\" are two"},
 		"sep=;\n# x\nid;label;x;set\na;u;1 m;train\nb;v;2.5 m;test\nc;v;3 m;x\nd;v;4 m;train\ne;u;5 m;train\nf;v;5 m;x\n": {
-			`"x" has numbers with letters behind, as "1 m"`, `"set" is a feature`},
+			`"x" has days, times or numbers with a unit, as "1 m"`, `"set" is a feature`},
 	} {
 		set := mustOpen(t, writeFiles(t, sheets(nodes, "source,target\na,b\nb,c\n")), Options{})
 		warnings := strings.Join(set.Warnings, "\n")

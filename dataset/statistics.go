@@ -98,9 +98,9 @@ func (in *npzInstance) means(array, weights string, count, size int) []numeric.M
 			sum += table[j]
 		}
 		least, most := slices.Min(table), slices.Max(table) // NaN if one is
-		if least < 0 || math.IsInf(sum, 1) || sum == 0 {
+		if least < 0 || math.IsInf(sum, 1) || sum < 1-roundedMeans {
 			in.Add(0, fmt.Sprintf("%s[%d]", array, i), "write nan where nothing is known",
-				"has entries from %v to %v, want probabilities or counts", least, most)
+				"has entries from %v to %v, %.6g in all, want probabilities, which are 1 in all, or counts", least, most, sum)
 		}
 		if math.IsNaN(sum) || of.Shape != nil && of.At(i) == 0 {
 			continue

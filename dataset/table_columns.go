@@ -107,10 +107,12 @@ type columnSurvey struct {
 }
 
 // written matches numbers as people and programs write them: with a currency, thousands apart, decimal commas, or more.
-var written = regexp.MustCompile(`(?i)^[-+]?(?:[$€£¥]? ?\d+(?:[,.' ]\d{3})*(?:[.,]\d+)?(?:e[-+]?\d+)? ?[$€£%]?|inf)$`)
+var written = regexp.MustCompile(`(?i)^[-+]?(?:[$€£¥]?\pZ?\d+(?:[,.'’\pZ]\d{3})*(?:[.,]\d+)?(?:e[-+]?\d+)?` +
+	`\pZ?[$€£%]?|inf)$`)
 
-// measured matches numbers with a unit.
-var measured = regexp.MustCompile(`(?m)^[-+]?\d+(?:[.,]\d+)? ?[\pL°/]+[²³]?(?:\n|$)`)
+// measured matches lines of numbers with a unit, and of days and times.
+var measured = regexp.MustCompile(`(?m)^(?:[-+]?\d+(?:[.,]\d+)? ?[\pL°/]+[²³]?|` +
+	`(?:\d{4}[-/.]\d\d?|\d\d?[-/.]\d\d?[-/.]\d{2,4}|\d\d?:\d\d)\b.*)(?:\n|$)`)
 
 // look looks at all cells of a column.
 func look(name string, tables ...*formats.Table) *columnSurvey {
@@ -187,7 +189,7 @@ func (c *columnSurvey) decide(text bool, note func(format string, arguments ...a
 	case !text && (float64(meant) >= nearlyAll*float64(c.total) ||
 		different > manyStates && meant+c.count[odd] == c.total): // the same text beside many numbers is a mark
 		how := ","
-		if written.MatchString(c.texts[odd]) && strings.ContainsAny(c.texts[odd], "$€£¥%,. '") {
+		if written.MatchString(c.texts[odd]) && strings.ContainsAny(c.texts[odd], "$€£¥%,. '’\u00a0\u202f") {
 			how = ", as by " + formats.Look(c.table.File).Advise("numbers as people write them") + ";"
 		}
 		err := c.at(odd, "write digits and a decimal point alone"+how+" leave the cell empty if the number is not known, or "+
@@ -201,9 +203,10 @@ func (c *columnSurvey) decide(text bool, note func(format string, arguments ...a
 		return nil, nil
 	default:
 		c.categories(col, note)
+		c.noteAlike(note, fmt.Sprintf("in column %q", name), "categories")
 		if all := strings.Join(c.texts, "\n"); !text && different > fewCells && measured.ReplaceAllString(all, "") == "" {
-			note("column %q has numbers with letters behind, as %q, each a category; write numbers alone if they measure", name,
-				option.Short(c.texts[0]))
+			note("column %q has days, times or numbers with a unit, as %q, each a category; write plain numbers if they measure",
+				name, option.Short(c.texts[0]))
 		} else if different > manyStates && 2*different > c.total {
 			note("column %q has %d different texts in %d cells, as days have, each a category that few rows tell of; write "+
 				"numbers, and nothing where none is known, or omit it by {columns=ignore=%s}", name, different, c.total, c.name)

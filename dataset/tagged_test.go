@@ -112,6 +112,8 @@ func TestTextRefuses(t *testing.T) {
 	} {
 		refuses(t, writeFiles(t, map[string]string{"x.conll": text}), Options{}, want)
 	}
+	refuses(t, writeFiles(t, map[string]string{"x.txt": "Ann\tB-PER\nsees\tO\nBo\tB-PER\n\nCy\tN\tB-PER\n"})+"/x.txt", Options{},
+		"x.txt:5: the number of columns is 3, want 2")
 	refuses(t, writeFiles(t, map[string]string{"x.crfsuite": "A\tw:x\tv\nB\tw\tv\n"}), Options{}, `x.crfsuite:1: attribute "w:x": want NAME or NAME:NUMBER`)
 	refuses(t, writeFiles(t, map[string]string{"w.txt": "\xff\xfea\x00"})+"/w.txt", Options{}, "iconv -f UTF-16")
 	refuses(t, writeFiles(t, map[string]string{"list.txt": "my data/0.npz\nmy data/1.npz\n"})+"/list.txt", Options{}, "list.txt: it is a list of files, which is not read; give the files that it names")
@@ -159,6 +161,7 @@ func TestTextWarns(t *testing.T) {
 		{map[string]string{"a.conll": long}, []string{"a.conll: all 600 tokens are one sentence"}},
 		{map[string]string{"a.conll": "x A\ny B\n", "b.conll": "x A\n"}, []string{"of 2 files is read"}},
 		{map[string]string{"a.conll": turned}, []string{"22 different labels of 1 "}},
+		{map[string]string{"a.conll": "B-PER Ann\nO sees\nB-PER Bo\n"}, []string{"3 different labels of 2 different words: if lab"}},
 		{map[string]string{"a.conll": "Ann B-PER N\nsees O V\n"}, []string{"column 2 has tags of entities, and the last"}},
 		{map[string]string{"a.conll": "Ann B-PER\nBo B-Per\n"}, []string{`"B-PER" and "B-Per" are two states`}},
 		{map[string]string{"a.crfsuite": strings.Repeat("A\tx\nB\ty\n", longestSentence)}, nil},
@@ -167,6 +170,18 @@ func TestTextWarns(t *testing.T) {
 		if !slices.EqualFunc(set.Warnings, c.want, strings.Contains) {
 			t.Errorf("warnings %q, want %q", set.Warnings, c.want)
 		}
+	}
+}
+
+// TestReadTwice: a file that a folder holds counts twice if it is named, too, as a note tells.
+func TestReadTwice(t *testing.T) {
+	folder := writeFiles(t, map[string]string{"a.conll": "x A\ny B\n", "b.conll": "x A\ny B\n"})
+	for more, want := range map[string]int{"": 0, "/./a.conll": 1} {
+		paths := slices.Compact([]string{folder, folder + more})
+		set, err := Open(t.Context(), paths, Options{})
+		oracle.OK(t, err)
+		oracle.Equal(t, strings.Count(strings.Join(set.Warnings, "\n"), "a.conll is read twice, and counts twice"), want,
+			"notes of %q", paths)
 	}
 }
 

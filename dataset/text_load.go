@@ -345,15 +345,17 @@ func (l *textLoader) noteColumns() {
 	if l.o.Recipe != nil || l.rules.Form != formats.TextColumns {
 		return
 	}
-	labels, words, column := &l.labels, 0, ""
+	labels, words, tags, column := &l.labels, 0, 0, ""
 	for name := range l.attributes {
 		if is := entityColumn.FindStringSubmatch(name); is != nil {
 			column = max(column, is[1])
-		} else if strings.HasPrefix(name, "word=") {
-			words++
+		} else if word, is := strings.CutPrefix(name, "word="); is {
+			if words++; entityTag.MatchString(strings.ToUpper(word)) {
+				tags++
+			}
 		}
 	}
-	if n := len(labels.texts); n > max(2*words, 20) {
+	if n := len(labels.texts); n > max(2*words, 20) || n > words && 2*tags >= words {
 		l.warn("there are %d different labels of %d different words: if labels stand first, put them last", n, words)
 	} else if column != "" && !slices.ContainsFunc(labels.texts, entityTag.MatchString) {
 		l.warn("column %s has tags of entities, and the last is learned, such as %q: put the column of labels last", column,

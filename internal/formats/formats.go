@@ -63,7 +63,7 @@ var formats = slices.Concat([]Format{
 	{"a table of sentences", "", "", (*Peek).isSentenceTable},
 	{"a table of tokens", "", "", (*Peek).isTokenTable},
 	{"a table", kindGraph, "", (*Peek).isTable},
-	{"an alignment of sequences", "", "", (*Peek).IsAlignment},
+	{"an alignment of sequences", "", "", func(p *Peek) bool { return p.IsAlignment(longerThanWords) }},
 	{"an alignment of Stockholm or Clustal", "", "", begins(`^(# STOCKHOLM|CLUSTAL)`)},
 	{"a picture", "", strings.Join(PictureSuffixes, " "), nil},
 	{"a list of neighbours", "", ".adjlist", (*Peek).isNeighbours},
@@ -461,7 +461,7 @@ func (p *Peek) mostlyAlike() bool {
 		all += n
 	}
 	alike := p.text.columns[usual]
-	return usual > 1 && !p.text.tabs && 10*alike > 6*all && alike+p.text.columns[usual-1] == all
+	return usual > 1 && 10*alike > 6*all && alike+p.text.columns[usual-1] == all
 }
 
 // isText knows tagged text by its name, or by lines with as many columns each, or separated by tabs.

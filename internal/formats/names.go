@@ -134,7 +134,7 @@ const predictionsFile = "predict.json"
 // IsSamples reports whether a file can be samples, by its name, or what it begins with.
 func IsSamples(path string) bool {
 	p := Look(path)
-	return slices.Contains(tableExtensions, p.extension) || p.IsAlignment() || p.isRows()
+	return slices.Contains(tableExtensions, p.extension) || p.IsAlignment(LeastSites) || p.isRows()
 }
 
 // IsPairs reports whether a file names pairs of nodes, which the samples beside it are joined by.

@@ -14,15 +14,17 @@ const (
 	AminoAcids = "ARNDCQEGHILKMFPSTWYV" + gap
 )
 
+// Two sites are sequences where these are asked for; otherwise rows may be words, which have less than so many letters.
+const LeastSites, longerThanWords = 2, 10
+
 // Alphabets are those of sequences, the smallest first.
 var Alphabets = []string{"ACGT" + gap, "ACGU" + gap, AminoAcids}
 
-// IsAlignment knows FASTA by its first line, and rows of letters of one length by all that were looked at.
-func (p *Peek) IsAlignment() bool {
+// IsAlignment knows FASTA by its first line, and rows of letters, so many at least, by all that were looked at.
+func (p *Peek) IsAlignment(least int) bool {
 	if strings.HasPrefix(p.start, ">") {
 		return true
 	}
-	const least = 10 // sites; words are shorter
 	letters := func(c rune) bool { return !strings.ContainsRune(AminoAcids+"BJOUXZ*", c) }
 	return len(p.lines) > 1 && len(p.lines[0]) >= least && !slices.ContainsFunc(p.lines, func(line string) bool {
 		return len(line) != len(p.lines[0]) || strings.ContainsFunc(line, letters)

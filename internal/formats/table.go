@@ -315,9 +315,10 @@ func Key(name string) string { return norm.NFC.String(name) }
 
 var leadingZeros = regexp.MustCompile(`^0+([0-9]+)$`)
 
-// Bare is what identifiers and labels that are meant alike have in common: neither case nor leading zeros of numbers.
+// Bare is what identifiers and labels that are meant alike have in common: no case, leading zeros or kinds of blanks.
 func Bare(name string) string {
-	return strings.ToLower(leadingZeros.ReplaceAllString(WholeNumber(Key(name)), "$1"))
+	words := strings.Join(strings.Fields(Key(name)), " ")
+	return strings.ToLower(leadingZeros.ReplaceAllString(WholeNumber(words), "$1"))
 }
 
 // Joined reports whether a text consists of several of some texts, with a mark between.

@@ -40,8 +40,9 @@ type Text struct {
 	columns    map[int]int // how many lines have so many fields
 	Least      int         // fields of a line, at least and at most
 	Most       int
-	Usual      int // of most lines: one that differs is a slip
-	named      int // fields behind the first that are NAME=VALUE, less those that are not
+	Usual      int                // of most lines: one that differs is a slip
+	named      int                // fields behind the first that are NAME=VALUE, less those that are not
+	ends       [2]map[string]bool // what the first fields are, and the last
 
 	Counts   bool // the first field counts the tokens of every sentence, from 0 or 1
 	Numbered bool // and it is no token, as others follow
@@ -51,7 +52,7 @@ type Text struct {
 // ReadText looks at the lines of tagged text; without any, Ends is 0. The error is that of what is no text.
 func ReadText(path string, data []byte) (*Text, error) {
 	text := strings.ReplaceAll(string(data), "\r\n", "\n")
-	f := &Text{Path: path, Text: text, columns: map[int]int{}, Counts: true}
+	f := &Text{Path: path, Text: text, columns: map[int]int{}, Counts: true, ends: [2]map[string]bool{{}, {}}}
 	if err := NotText(path, data); err != nil {
 		return nil, err
 	}
@@ -89,6 +90,7 @@ func ReadText(path string, data []byte) (*Text, error) {
 			next++
 			most = max(most, next-from)
 			f.columns[len(fields)]++
+			f.ends[0][fields[0]], f.ends[1][fields[len(fields)-1]] = true, true
 			for _, field := range fields[1:] {
 				if f.named--; strings.Index(field, "=") > 0 {
 					f.named += 2
@@ -169,7 +171,8 @@ func (f *Text) fields(text string) []string {
 }
 
 // Form says how the lines are to be read: as the name of the file tells, or else as attributes where these are
-// separated by tabs, as many as a token has, or most of them are NAME=VALUE.
+// separated by tabs, as many as a token has, or most of them are NAME=VALUE. Of labels, which stand first then, there
+// are fewer than of last attributes; where there are more, a column is missing.
 func (f *Text) Form() string {
 	switch {
 	case filepath.Ext(f.Path) == CrfsuiteExtension:
@@ -178,7 +181,7 @@ func (f *Text) Form() string {
 		return TextCoNLLU
 	case !f.tabs, slices.Contains([]string{".conll", ".conllu", ".iob", ".bio"}, filepath.Ext(f.Path)):
 		return TextColumns
-	case f.Least != f.Most, f.named > 0:
+	case f.named > 0, f.Least != f.Most && (len(f.ends[1]) < 2 || len(f.ends[0]) <= len(f.ends[1])):
 		return TextAttributes
 	}
 	return TextColumns

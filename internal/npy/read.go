@@ -265,8 +265,8 @@ func (h *Header) InPlace(raw []byte) bool {
 // *option.Error at its index.
 func (h *Header) Integers(raw []byte) (Values, error) {
 	if h.Floating() && h.Count > 0 { // numpy.array([]) is an empty array of floats
-		return Values{}, fmt.Errorf("dtype is %s, want integers; convert it with astype(numpy.int32), and before that "+
-			"write -1 in the place of NaN, and divide what was measured into classes, as by numpy.digitize", h.Descr)
+		return Values{}, fmt.Errorf("dtype is %s, want integers; convert it with astype(numpy.int32); of labels write -1 in "+
+			"the place of NaN before, and divide what was measured into classes, as by numpy.digitize", h.Descr)
 	}
 	a := Values{Shape: h.Shape, Ints: made(h, raw, func(x []byte) int32 { return int32(h.Number(x)) })}
 	for i := 0; h.Size >= 4 && i < h.Count; i++ {
