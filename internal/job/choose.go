@@ -95,36 +95,38 @@ const (
 
 // openEdges decides, where options and data leave it open how edges are made, which candidates folds of labels choose
 // from, or, of labels that are too few, and nodes without features, what is justified. It says so.
-func (p *Prepared) openEdges() string {
+func (p *Prepared) openEdges(ctx context.Context) (said string, err error) {
 	if !p.hides() {
-		return ""
+		return "", nil
 	}
-	grid, few, alone := p.candidates(), p.fewLabels(), p.Group == nil || p.Group.Size() == 1
+	grid, err := p.candidates(ctx)
+	few, alone := p.fewLabels(), p.Group == nil || p.Group.Size() == 1
 	switch {
+	case err != nil || len(grid) == 0:
+		return "", err
 	case len(grid) > 1 && alone:
 		p.grid = grid
-		return ""
+		return "", nil
 	case len(grid) > 1 && !few:
 		return fmt.Sprintf("labels are hidden: one process would choose by folds of labels how edges are made, "+
-			"and %d learn them together; compare with {no-edges}", p.Group.Size())
-	case len(grid) == 0:
-		return ""
+			"and %d learn them together; compare with {no-edges}", p.Group.Size()), nil
 	}
-	chosen := Candidate{Edges: grid[0].Edges}
+	chosen := Candidate{Edges: grid[len(grid)-1].Edges}
 	if p.asked.leavesPrior() {
 		chosen.Prior, p.Options.Prior = evenPrior, evenPrior
 	}
 	p.Options.Edges = chosen.Edges.String()
 	return fmt.Sprintf("few labels: %d are too few to choose by, neighbours are taken to be alike, as far as degrees and "+
-		"the number of states justify, and classes to be equally frequent: %s", len(knownLabels(p.Problem.Data[0])), chosen)
+		"the number of states justify and edges bear out, and classes to be equally frequent: %s",
+		len(knownLabels(p.Problem.Data[0])), chosen), nil
 }
 
 // candidates are the grid, or none where there is nothing to compare, as where labels of most nodes are known and edges
 // that are learned, which are what is usual, would take too long. For each number of hops the usual comes first, then
 // the simplest, and edges alone last, which features that tell something beat. Without features few labels tell too
 // little of how frequent classes are, and edges carry chance; fewer still tell between neighbours that are alike and
-// those that differ, no more.
-func (p *Prepared) candidates() (grid []Candidate) {
+// those that differ, no more, at the strength that degrees justify: groups can be found where neighbours differ, too.
+func (p *Prepared) candidates(ctx context.Context) (grid []Candidate, err error) {
 	in, given, even := p.Problem.Data[0], p.Set.Recipe.Hops, 0.
 	hidden, large := p.mostHidden(), p.large()
 	tries := pairsOf(in) <= togetherPairs && p.everyStateSeen() // edges that are learned with nodes, which takes seconds
@@ -135,14 +137,16 @@ func (p *Prepared) candidates() (grid []Candidate) {
 		alike, apart = edgeRule{name: edgesBalanced, strength: 1}, edgeRule{name: edgesBalanced, strength: -1}
 		even = evenPrior
 	}
+	borne, err := p.borneOut(ctx, usual)
 	if p.fewLabels() {
 		if bare && balances {
-			grid = []Candidate{{Hops: given, Edges: usual, Prior: even}, {Hops: given, Edges: apart, Prior: even}}
+			grid = []Candidate{{Hops: given, Edges: usual, Prior: even}, {Hops: given, Edges: apart, Prior: even},
+				{Hops: given, Edges: borne, Prior: even}}
 		}
 		if large || len(comparedLabels(in)) < leastSigned {
-			grid = grid[:min(1, len(grid))]
+			grid = grid[min(2, len(grid)):]
 		}
-		return grid
+		return grid, err
 	}
 	most := given
 	if p.HopsOpen && p.Set.CanAverage() && !large {
@@ -154,21 +158,21 @@ func (p *Prepared) candidates() (grid []Candidate) {
 			edges edgeRule
 			prior float64
 		}{
-			{bare && balances, usual, even},
+			{bare && balances, borne, even},
 			{!hidden && hops == given, together, 0},
 			{true, noEdges, 0},
 			{balances, alike, even},
 			{balances, apart, 0},
 			{moments, edgeRule{name: edgesMoments, strength: strength}, 0},
 			{tries, together, 0},
-			{hidden && hops == given && balances && !bare && !large, usual, evenPrior}, // edges alone
+			{hidden && hops == given && balances && !bare && !large, borne, evenPrior}, // edges alone
 		} {
 			if of.tried {
 				grid = append(grid, Candidate{Hops: hops, Prior: of.prior, Edges: of.edges})
 			}
 		}
 	}
-	return grid
+	return grid, err
 }
 
 // hides reports whether labels of one network are hidden, and options leave it open how edges are made.
@@ -557,7 +561,7 @@ func difference(a, b []float64) (mean, err float64) {
 // decide takes the first finalist, unless a later one is better by more than one standard error, or two of them
 // against what is usual, or for edges that make neighbours differ, which take leastEvidence of all labels, too. What is
 // usual is the first one, if it has edges: what is learned where no label is hidden, with labels of most nodes, or,
-// without features, what fewer labels have.
+// without features, what fewer labels have. These tell whether neighbours are alike, and of those, edges tell how much.
 func (c *selection) decide(finalists []*trial) *Choice {
 	made := &Choice{Metric: c.metric, Cut: c.late()}
 	chosen, best := finalists[0], slices.MinFunc(finalists, byScore)
@@ -569,7 +573,8 @@ func (c *selection) decide(finalists []*trial) *Choice {
 		if t.Edges.strength < 0 {
 			errors, least = 2, leastEvidence/float64(len(t.losses))
 		}
-		if behind, err := apart(chosen, t); behind > max(least, errors*err) {
+		borne := t.Edges.name == edgesBalanced && t.Edges.strength > 0 && chosen == finalists[0] && c.p.fewLabels()
+		if behind, err := apart(chosen, t); borne || behind > max(least, errors*err) {
 			chosen = t
 		}
 		_, err := apart(t, best)

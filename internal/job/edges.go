@@ -1,6 +1,7 @@
 package job
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
@@ -139,19 +141,11 @@ func meanCoupling(in *crf.Instance) float64 {
 // would come to claim all nodes: there J lets them hand on at most 0.7 (results/README.md).
 func couplings(in *crf.Instance) []float64 {
 	const spare, most = 0.8, 0.7
-	weights, around := slices.Repeat([]float64{1}, in.Graph.NumEdges()), make([]float64, in.Graph.NumNodes())
-	weighed := carriers(in.Schema(), []*crf.Instance{in}, edgesPotts)
+	weights, around := edgeWeights(in), make([]float64, in.Graph.NumNodes())
 	us, vs := in.Graph.Ends()
-	var row []float64
-	for e := range weights {
-		b := in.EdgeType(int32(e))
-		if of := weighed[b]; len(of) == 1 && of[0].weighs {
-			row = slices.Grow(row[:0], in.EdgeFeatures(b).Dim())[:in.EdgeFeatures(b).Dim()]
-			in.EdgeFeatures(b).Row(row, in.EdgeRow(int32(e)))
-			weights[e] = max(0, of[0].factor*row[of[0].column])
-		}
-		around[us[e]] += weights[e]
-		around[vs[e]] += weights[e]
+	for e, w := range weights {
+		around[us[e]] += w
+		around[vs[e]] += w
 	}
 	for e, shared := range triangles(in.Graph, weights) {
 		if w, u, v := weights[e], us[e], vs[e]; w > 0 {
@@ -163,6 +157,74 @@ func couplings(in *crf.Instance) []float64 {
 		}
 	}
 	return weights
+}
+
+// edgeWeights are what edges weigh, where a feature tells, and else 1.
+func edgeWeights(in *crf.Instance) []float64 {
+	weights := slices.Repeat([]float64{1}, in.Graph.NumEdges())
+	weighed := carriers(in.Schema(), []*crf.Instance{in}, edgesPotts)
+	var row []float64
+	for e := range weights {
+		b := in.EdgeType(int32(e))
+		if of := weighed[b]; len(of) == 1 && of[0].weighs {
+			row = slices.Grow(row[:0], in.EdgeFeatures(b).Dim())[:in.EdgeFeatures(b).Dim()]
+			in.EdgeFeatures(b).Row(row, in.EdgeRow(int32(e)))
+			weights[e] = max(0, of[0].factor*row[of[0].column])
+		}
+	}
+	return weights
+}
+
+// borneOut is the rule of nodes without features with the strength, of some around its own, whose predictions explain
+// edges best, by leastEvidence at least: groups of many nodes tell more of it than few labels. What one neighbour may
+// claim stays, as that grows with strength times power.
+func (p *Prepared) borneOut(ctx context.Context, rule edgeRule) (best edgeRule, err error) {
+	m, err := crf.NewModel(p.Problem.Model.Schema)
+	if err != nil || !p.bare() || !p.mostHidden() || p.large() || !p.made(rule.name) {
+		return rule, err
+	}
+	in, w, most := p.Problem.Data[0], p.inference(m, infer.Limits{}), 0.
+	weights, made := edgeWeights(in), carriers(&m.Schema, p.Problem.Data, rule.name)
+	balanced, err := allBalanced(p.Problem.Data)
+	for _, by := range []float64{1, 0.5, 1 / math.Sqrt2, math.Sqrt2, 2} {
+		own, b := edgeRule{rule.name, rounded(rule.strength * by), rounded(rule.power / by)}, (*infer.Beliefs)(nil)
+		if own.put(m, made, nil, nil); err == nil {
+			b, err = w.predictor().Predict(ctx, balanced[0], in.Samples()[0])
+		}
+		if err != nil {
+			return rule, err
+		}
+		found := grouping(in, weights, b.Labels)
+		if by == 1 {
+			best, most = own, found+leastEvidence
+		} else if found > most {
+			best, most = own, found
+		}
+	}
+	return best, nil
+}
+
+// grouping is the logarithm of how many times likelier edges are where nodes of equal labels are groups, within which
+// edges are more frequent than between them, than where the numbers of edges of nodes alone matter (planted partitions
+// with degrees: Newman, 2016). It is negative where edges within them are less frequent.
+func grouping(in *crf.Instance, weights []float64, labels []int32) float64 {
+	us, vs := in.Graph.Ends()
+	states := int(slices.Max(labels)) + 1
+	ends, within, total, random := make([]float64, states*len(in.Schema().NodeTypes)), 0., 0., 0.
+	for e, w := range weights {
+		u, v := in.NodeType(us[e])*states+int(labels[us[e]]), in.NodeType(vs[e])*states+int(labels[vs[e]])
+		ends[u] += w
+		ends[v] += w
+		if total += w; u == v {
+			within += w
+		}
+	}
+	for _, w := range ends {
+		random += w * w / (4 * total)
+	}
+	const least = 1e-300 // 0 log 0 is 0
+	told := func(seen, chance float64) float64 { return seen * math.Log(max(seen, least)/max(chance, least)) }
+	return math.Copysign(told(within, random)+told(total-within, total-random), within-random)
 }
 
 // triangles are what the edges weigh that join the first end of each edge, and the second, to neighbours of both.

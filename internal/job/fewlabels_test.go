@@ -212,6 +212,90 @@ func TestCouplings(t *testing.T) {
 	oracle.Equal(t, again, each.Scores[0].Score.MeanLogLoss(), "log loss from the file")
 }
 
+// TestBorneOut: edges of a ring whose arcs are classes bear out stronger couplings than degrees justify, and those of
+// many blocks weaker ones, which predict better; the power falls as strength grows. Where classes have no edges between
+// them all strengths explain these as well, and nothing changes.
+func TestBorneOut(t *testing.T) {
+	arcs, parts := network{states: 4, labels: make([]int32, 160)}, planted(2, 20, 0, 0, 1)
+	r := rand.New(rand.NewPCG(3, 6))
+	for s := range int32(160) {
+		arcs.labels[s] = s / 40
+		for step := range int32(4) {
+			to := (s + 1 + step) % 160
+			if r.IntN(10) == 0 {
+				to = r.Int32N(160)
+			}
+			if to != s {
+				arcs.edges = append(arcs.edges, [2]int32{s, to})
+			}
+		}
+	}
+	for s := range int32(40) {
+		for v := s + 2; v < min(40, s+8); v += 2 {
+			parts.edges = append(parts.edges, [2]int32{s, v})
+		}
+	}
+	for name, c := range map[string]struct {
+		net   network
+		each  int
+		seed  uint64 // of the labels
+		edges string
+		gain  float64
+	}{
+		"arcs": {arcs, 1, 3, "balanced:2^1.6", .05}, "folds": {planted(6, 15, 8, .1, 2), 2, 2, "balanced:0.71^", .03},
+		"blocks": {planted(10, 15, 8, .1, 5), 1, 5, "balanced:0.71^4.5", .05},
+		"parts":  {parts, 1, 1, "balanced:1^2.7", 0},
+	} {
+		task := c.net.task(t, c.net.some(c.each, c.seed))
+		r := train(t, Options{}, task, nil)
+		usual := train(t, Options{Edges: "balanced:1", Prior: evenPrior}, task, nil).Scores[0].Score.Accuracy()
+		if got := r.Scores[0].Score.Accuracy(); !strings.HasPrefix(r.Summary.Edges, c.edges) || got < usual+c.gain {
+			t.Errorf("%s: %s, accuracy %v, %v with what degrees justify", name, r.Summary.Edges, got, usual)
+		}
+	}
+}
+
+// TestGrouping: by definition. Edges that weigh w are so many draws of two ends by degree, of which those of one group
+// are drawn as often as they occur, and not as chance has it.
+func TestGrouping(t *testing.T) {
+	net := planted(3, 15, 5, .3, 2).weighed(4)
+	in := net.task(t, net.some(2, 1)).Set.Instances[0]
+	weights, degrees, total := edgeWeights(in), make([]float64, len(net.labels)), 0.
+	for e, of := range in.Graph.Pairs() {
+		degrees[of[0]], degrees[of[1]] = degrees[of[0]]+weights[e], degrees[of[1]]+weights[e]
+		total += weights[e]
+	}
+	chance, within, want := 0., 0., 0.
+	for u, a := range net.labels {
+		for v, b := range net.labels {
+			if a == b {
+				chance += degrees[u] * degrees[v] / (4 * total * total)
+			}
+		}
+	}
+	for e, of := range in.Graph.Pairs() {
+		if net.labels[of[0]] == net.labels[of[1]] {
+			within += weights[e] / total
+		}
+	}
+	for e, of := range in.Graph.Pairs() {
+		if net.labels[of[0]] == net.labels[of[1]] {
+			want += weights[e] * math.Log(within/chance)
+		} else {
+			want += weights[e] * math.Log((1-within)/(1-chance))
+		}
+	}
+	oracle.Near(t, grouping(in, weights, net.labels), want, 1e-9, "groups that edges are within")
+	oracle.Near(t, grouping(in, weights, make([]int32, len(net.labels))), 0, 1e-9, "one group")
+	apart := make([]int32, len(net.labels)) // the ends of some edges in two groups, and no edge within one
+	for s := range apart {
+		apart[s] = int32(s)
+	}
+	if got := grouping(in, weights, apart); got >= 0 {
+		t.Errorf("no edges within groups: %v, want less than 0", got)
+	}
+}
+
 // TestPowerOfBeliefs: the model has the temperature of the rule's power, and predicts by it.
 func TestPowerOfBeliefs(t *testing.T) {
 	net := planted(2, 17, 5, .1, 1)

@@ -126,10 +126,11 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 			return err
 		},
 		func() error {
-			p.said = append(p.said, p.openEdges())
-			return p.makeEdges()
+			said, err := p.openEdges(ctx)
+			p.said = append(p.said, said)
+			return err
 		},
-		p.suits, p.deal,
+		p.makeEdges, p.suits, p.deal,
 		func() error {
 			r, size := t.Reference, p.Problem.Model.Layout.Size
 			if r != nil && len(r.Model.Weights) != size {

@@ -264,7 +264,7 @@ func TestFewLabels(t *testing.T) {
 		"hubs":           {hubs(4, 60, 6, .1, 6), []int{1, 2, 5}, .02, -.1},
 		"degree 27":      {planted(2, 100, 27, .3, 3), []int{2}, .05, -.1},
 		"sides":          {sides(40, 6, 8), []int{3, 5}, .2, -.1},
-		"ring":           {ring(4, 50, 9), []int{1, 2, 5}, 0, -.15},
+		"ring":           {ring(4, 50, 9), []int{1, 2, 5}, .03, -.15},
 		"papers":         {papers(4, 50, 150, 10), []int{1, 2, 5}, 0, -.15},
 		"all differ":     {planted(11, 18, 4, 1, 7), []int{1}, -.02, -.1}, // neighbours tell nothing
 	} {
