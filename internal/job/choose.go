@@ -105,7 +105,7 @@ func (p *Prepared) openEdges() string {
 		p.grid = grid
 		return ""
 	case len(grid) > 1 && !few:
-		return fmt.Sprintf("labels are hidden: one process would choose by folds of labels how edges are made, "+
+		return fmt.Sprintf("{note=hidden}labels are hidden: one process would choose by folds of labels how edges are made, "+
 			"and %d learn them together; compare with {no-edges}", p.Group.Size())
 	case len(grid) == 0:
 		return ""
@@ -115,8 +115,9 @@ func (p *Prepared) openEdges() string {
 		chosen.Prior, p.Options.Prior = evenPrior, evenPrior
 	}
 	p.Options.Edges = chosen.Edges.String()
-	return fmt.Sprintf("few labels: %d are too few to choose by, neighbours are taken to be alike, as far as degrees and "+
-		"the number of states justify, and classes to be equally frequent: %s", len(knownLabels(p.Problem.Data[0])), chosen)
+	return fmt.Sprintf("{note=few-labels}few labels: %d are too few to choose by, neighbours are taken to be alike, as "+
+		"far as degrees and the number of states justify, and classes to be equally frequent: %s",
+		len(knownLabels(p.Problem.Data[0])), chosen)
 }
 
 // candidates are the grid, or none where there is nothing to compare, as where labels of most nodes are known and edges
@@ -699,8 +700,8 @@ func (c *Choice) note() string {
 	if c.Cut {
 		how += ", as far as half of {max-time} went"
 	}
-	text := fmt.Sprintf("%d candidates were compared %s, and chosen is %s: log loss %.4f, accuracy %s", len(c.Candidates),
-		how, c.Chosen, c.Chosen.Loss, percent(float64(c.Chosen.Accuracy)))
+	text := fmt.Sprintf("{note=chosen}%d candidates were compared %s, and chosen is %s: log loss %.4f, accuracy %s",
+		len(c.Candidates), how, c.Chosen, c.Chosen.Loss, percent(float64(c.Chosen.Accuracy)))
 	if c.Chosen.Scale == "" {
 		text = "labels are hidden: " + text
 	}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -219,10 +219,8 @@ class GraphCRF(Classifier):
         return parts[0] if _single(X) else parts
 
     def _place(self, folder: Folder, instance: int, array: str, index: list[int]) -> str:
-        return f"y[{instance}]{index or ''}" if array == "labels" else super()._place(folder, instance, array, index)
-
-    def _places(self, folder: Folder, verb: str, names: Mapping[str, str] | None = None) -> Callable[[str], str]:
-        return super()._places(folder, verb, {"node_features": "x", "edge_features": "edge_x", 'say "directed": true in dataset.json, or use directed': "give directed=True", **(names or {})})
+        name = {"node_features": "x", "edge_features": "edge_x"}.get(array, array)
+        return f"y[{instance}]{index or ''}" if array == "labels" else super()._place(folder, instance, name, index)
 
 
 def _unused(known: str, items: Any, *used: str) -> None:

@@ -18,7 +18,7 @@ from ._graph import Graph, instance_of
 from ._grid import grid_edges
 from ._model import Model
 from ._network import Network, sample
-from ._run import Folder, ModelError
+from ._run import Folder, ModelError, Note
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -100,7 +100,7 @@ class _Couplings(Estimator):
         """Return numbers of states, and set classes_."""
         raise NotImplementedError
 
-    def _keep(self, run: str, notes: list[str]) -> None:
+    def _keep(self, run: str, notes: list[Note]) -> None:
         super()._keep(run, notes)
         table = os.path.join(run, "couplings.tsv")
         known = self.errors != "none" and os.path.exists(table)
