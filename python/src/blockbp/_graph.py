@@ -314,7 +314,7 @@ def instance_of(graph: Graph, where: str, across: bool = False) -> Instance:
     outside = (edges < 0) | (edges >= len(x))
     if outside.any():
         e, end = (int(k[0]) for k in np.nonzero(outside))
-        raise ValueError(f"{where}.edges[{e}] names node {edges[e, end]}, want 0 to {len(x) - 1}")
+        raise ValueError(f"{where}.edges[{e}] names {'node' if where else 'site'} {edges[e, end]}, want 0 to {len(x) - 1}")
     if edge_x is not None:
         if edge_x.ndim == 1:
             edge_x = edge_x[:, None]
@@ -349,7 +349,7 @@ def _count(graph: Graph, where: str) -> int:
 def _of_matrix(matrix: Any, nodes: int, where: str) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the ends [edges, 2] and the values of the entries of a matrix that are edges."""
     if np.shape(matrix) != (nodes, nodes):
-        raise ValueError(f"{where}.edges is a matrix of shape {list(np.shape(matrix))}, want {[nodes, nodes]}, the number of nodes")
+        raise ValueError(f"{where}.edges is a matrix of shape {list(np.shape(matrix))}, want {[nodes, nodes]}, the number of {'nodes' if where else 'sites'}")
     if hasattr(matrix, "tocoo"):
         entries = matrix.tocoo()
         edges, values = np.stack([entries.row, entries.col], 1), entries.data
