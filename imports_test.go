@@ -48,7 +48,7 @@ var mayImport = map[string][]string{
 	"internal/exact": {"mrf", "graph", "internal/gibbs", "internal/memory", "internal/numeric"},
 	"internal/local": {"crf", "counting", "internal/lbfgs", "internal/memory", "mrf", "internal/bp",
 		"internal/numeric", "graph", "internal/exact", "internal/ground", "internal/instances", "internal/parallel",
-		"internal/partition", "internal/simd"},
+		"internal/partition", "internal/simd", "internal/option"},
 	"internal/lbfgs": {"internal/numeric", "internal/simd"},
 	"internal/runstate": {"internal/option", "counting", "crf", "graph", "internal/instances", "internal/partition",
 		"internal/safetensors", "internal/upsample"},

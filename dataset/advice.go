@@ -19,7 +19,7 @@ func (l *loader) advise() {
 	// Sentences of one token and pictures of one pixel are what they are.
 	joined := slices.ContainsFunc(l.set.Instances, func(in *crf.Instance) bool { return in.Graph.NumEdges() > 0 })
 	if kind := l.set.Recipe.Kind; !joined && (kind == kindGraph || kind == kindNPZ) {
-		l.warn("there are no edges: the model predicts every node from its features alone")
+		l.warn("{note=no-edges}there are no edges: the model predicts every node from its features alone")
 	}
 	l.suggestSuperpixels()
 	if l.o.Statistics { // whose labels stand for means
@@ -41,7 +41,7 @@ func (l *loader) advise() {
 		}
 	}
 	if hidden > 0 {
-		l.warn("%d of %d labels are hidden (%s)", hidden, all, option.Text(l.howHidden()))
+		l.warn("{note=hidden}%d of %d labels are hidden (%s)", hidden, all, option.Text(l.howHidden()))
 	}
 	var never []string
 	for a, t := range types {
@@ -181,9 +181,9 @@ func (l *loader) noteDirection() {
 		}
 		if there, states := counts[pair], s.NodeTypes[t.U].States; most > 0 {
 			l.warn("edges of type %q look directed: %s → %s %d times, the other way round %d; if the first end means something "+
-				"else than the second, and is not only the one that comes first in an order, as of rows or of a crawl, say "+
-				"\"directed\": true in %s, or use {directed}", t.Name, states[pair[0]], states[pair[1]], there, there-most,
-				ManifestName)
+				"else than the second, and is not only the one that comes first in an order, as of rows or of a crawl, "+
+				"{!say \"directed\": true in %s, or }give {directed=true}", t.Name, states[pair[0]], states[pair[1]], there,
+				there-most, option.Text(ManifestName))
 		}
 	}
 }

@@ -151,7 +151,7 @@ func TestDirectionNote(t *testing.T) {
 		}
 		return set.Warnings[i]
 	}
-	const advice = `say "directed": true in dataset.json, or use dataset.Options.Directed`
+	const advice = `of a crawl, give dataset.Options.Directed = true`
 	if got := noted(Options{}); !strings.HasPrefix(got, `edges of type "edge" look directed: `) ||
 		!strings.Contains(got, " times, the other way round ") || !strings.HasSuffix(got, advice) {
 		t.Errorf("note %q", got)

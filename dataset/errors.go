@@ -1,8 +1,6 @@
 package dataset
 
 import (
-	"strings"
-
 	"github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/option"
 )
@@ -30,13 +28,6 @@ func public(err error) error {
 		return option.Message(e.References(), (*Error)(e))
 	}
 	return err
-}
-
-// where is the place alone, for a sentence; of a table of labels the problem has the number on the line.
-func where(e *option.Error) string {
-	place := &option.Error{File: e.File, Line: e.Line, Place: e.Place}
-	text := strings.TrimSuffix(option.Literal(place.Error()), ": ") + ", " + strings.TrimSpace(e.Problem)
-	return strings.TrimSuffix(text, ", ")
 }
 
 // arrayError is what keeps a file of one array from being read.

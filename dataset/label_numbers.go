@@ -138,8 +138,12 @@ func (l *loader) countStates(a int, all map[int]labelCounts, what, every, otherw
 		l.failAt(at.File, "", "if there are more, give \"states\" in "+ManifestName+otherwise,
 			"%s is 0, which tells of one state only", every)
 	default:
+		where := option.Place(at.File, at.Line, at.Place)
+		if at.Problem != "" { // the number on a line of a table
+			where += option.Text(", " + strings.TrimSpace(at.Problem))
+		}
 		l.warn("%s taken to have %d states, because the largest label is %d (%s); give \"states\" in %s%s to be sure",
-			what, largest+1, largest, where(at), ManifestName, option.Text(otherwise))
+			what, largest+1, largest, where, ManifestName, option.Text(otherwise))
 		return crf.NumberedStates(int(largest) + 1)
 	}
 	return nil

@@ -98,7 +98,7 @@ func loadText(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 			continue
 		}
 		if l.files = append(l.files, f); f.Header != "" {
-			l.warn("%s:1: %q names the columns, and is no token", path, f.Header)
+			l.warn("%s: %q names the columns, and is no token", option.Place(path, 1, ""), f.Header)
 		}
 	}
 	if l.manifest.NodeFeatures != nil {
@@ -261,7 +261,7 @@ func (l *textLoader) read(f *formats.Text) {
 	p, base := &option.Problems{File: f.Path}, strings.TrimSuffix(filepath.Base(f.Path), filepath.Ext(f.Path))
 	bare, columns := l.unlabelled(f), l.rules.Columns-l.rules.Skip+f.Skip
 	if bare && !l.o.NoLabels {
-		l.warn("%s: the number of columns is %d, not %d: there are no labels", f.Path, f.Most, columns)
+		l.warn("%s: the number of columns is %d, not %d: there are no labels", option.Place(f.Path, 0, ""), f.Most, columns)
 	}
 	attributes, known, row := 0, 0, []sparseValue(nil)
 	remedy := "separate columns alike on every line, and sentences by an empty line"
@@ -306,7 +306,7 @@ func (l *textLoader) read(f *formats.Text) {
 	})
 	if attributes > 0 && known == 0 {
 		l.warn("%s: the model knows none of the attributes, and all tokens look alike to it; are they those that it "+
-			"learned from?", f.Path)
+			"learned from?", option.Place(f.Path, 0, ""))
 	}
 	l.fail(p.Errors()...)
 	if l.o.Recipe == nil || l.o.Learning {
@@ -322,7 +322,8 @@ func (l *textLoader) finish() {
 	}
 	if tokens := len(l.sentences[0].texts); len(l.sentences) == 1 && tokens > longestSentence &&
 		l.rules.Form != formats.TextAttributes {
-		l.warn("%s: all %d tokens are one sentence, since no empty line separates any", l.files[0].Path, tokens)
+		l.warn("%s: all %d tokens are one sentence, since no empty line separates any",
+			option.Place(l.files[0].Path, 0, ""), tokens)
 	}
 	states := l.statesOf(&l.labels, l.files[0].Path)
 	l.run(l.noteColumns, func() { l.chooseSchema(states) })

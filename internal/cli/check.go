@@ -105,8 +105,8 @@ type checked struct {
 func (a *app) reportProblems(f *checkFlags, problems []error, notes []string) error {
 	result := checked{OK: len(problems) == 0, Problems: []string{}, Notes: append(option.Notes{}, notes...)}
 	code := exitDone
+	problems = numeric.Map(problems, withMemoryRemedy)
 	for _, err := range problems {
-		err = withMemoryRemedy(err)
 		result.Problems = append(result.Problems, option.Command(option.References(err)))
 		// A missing file is worse than a bad one: it says that nothing was checked.
 		if c := codeOf(err); code == exitDone || errors.Is(err, os.ErrNotExist) {
@@ -122,6 +122,9 @@ func (a *app) reportProblems(f *checkFlags, problems []error, notes []string) er
 	}
 	if err := a.print(f.json, result, "%s", text); err != nil || result.OK {
 		return err
+	}
+	if a.events != nil { // which a program need not find in the results
+		return &exitError{code, errors.Join(problems...)}
 	}
 	return &exitError{code, fmt.Errorf("problems found: %d", len(problems))}
 }

@@ -52,7 +52,9 @@ func TestEvents(t *testing.T) {
 		t.Errorf("without plots there are %q", names)
 	}
 	keys, last = events(3, "train", filepath.Join(writeArrays(t, arrays{"edges": npy(t, []int{1, 2}, []int32{0, 5}), "labels": npy(t, []int{2}, []int32{0, 1})})), "-o", dir+"2", "-q")
-	if !slices.Equal(keys, []string{"version", "error"}) || last["code"] != 3.0 || !strings.Contains(last["error"].(string), "edges[0]: is (0, 5)") {
+	if !slices.Equal(keys, []string{"version", "error"}) || last["code"] != 3.0 ||
+		!strings.Contains(last["error"].(string), "edges[0]: is (0, 5)") ||
+		!strings.Contains(fmt.Sprint(last["parts"]), " edges[0]] text:") {
 		t.Errorf("events %q, the last %v", keys, last)
 	}
 	keys, _ = events(0, "demo", "--side", "5", "-o", dir+"3")

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"maps"
@@ -137,7 +136,7 @@ func (a *app) infer(f *inferFlags, args []string) error {
 	case a.ctx.Err() != nil:
 		return &exitError{exitInterrupted, errors.New("interrupted; nothing was written")}
 	case err != nil:
-		return fmt.Errorf("%s: %w", args[0], err)
+		return option.Errorf("%s: %w", option.Place(args[0], 0, ""), err)
 	}
 	if err := a.printAnswer(f, answer, network.Names != nil); err != nil {
 		return err

@@ -225,10 +225,10 @@ type startEvent struct {
 	Version string `json:"version"`
 }
 
-// noteEvent is a note, in the words of the command; Refers names options as references, for other languages.
+// noteEvent is a note, in the words of the command, and in parts that tell options and places from words.
 type noteEvent struct {
-	Note   string `json:"note"`
-	Refers string `json:"refers"`
+	Note  string        `json:"note"`
+	Parts []option.Part `json:"parts"`
 }
 
 // progressEvent says how much of the work at hand is done, in words and as a share.
@@ -240,9 +240,9 @@ type progressEvent struct {
 
 // errorEvent is the last of a command that failed, with its exit code.
 type errorEvent struct {
-	Error  string `json:"error"`
-	Refers string `json:"refers"`
-	Code   int    `json:"code"`
+	Error string        `json:"error"`
+	Parts []option.Part `json:"parts"`
+	Code  int           `json:"code"`
 }
 
 // events are written to a program. There are none in nil.

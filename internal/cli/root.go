@@ -55,7 +55,7 @@ func (a *app) note(format string, arguments ...any) {
 		a.noted = map[string]bool{}
 	}
 	a.noted[text] = true
-	if !a.events.send(noteEvent{option.Command(text), text}) {
+	if !a.events.send(noteEvent{option.Command(text), option.Parts(text)}) {
 		a.say("blockbp: note: %v", option.Message(text, nil))
 	}
 }
@@ -151,7 +151,7 @@ func (a *app) guard(f func() error) (code int) {
 			a.unmute()
 			text := fmt.Sprintf("internal error: %s\n\n%s\nThis is a bug in blockbp, not in your data: please report it with "+
 				"the lines above.", printable.Line(fmt.Sprint(r)), debug.Stack())
-			if code = exitBug; !a.events.send(errorEvent{text, text, code}) {
+			if code = exitBug; !a.events.send(errorEvent{text, []option.Part{{Text: text}}, code}) {
 				a.say("blockbp: %s", lines(text))
 			}
 		}
@@ -212,7 +212,7 @@ func (a *app) end(err error) (code int) {
 		return codeOf(err)
 	}
 	refers := option.References(err)
-	if !a.events.send(errorEvent{option.Command(refers), refers, codeOf(err)}) {
+	if !a.events.send(errorEvent{option.Command(refers), option.Parts(refers), codeOf(err)}) {
 		a.say("blockbp: %v", err)
 	}
 	return codeOf(err)

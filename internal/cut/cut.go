@@ -125,7 +125,7 @@ func (c Cut) Resolve(m *crf.Model, data []*crf.Instance, cache float64) (cuts []
 	for i, in := range data {
 		cut, err := c.fit(all, in, model)
 		if err != nil {
-			return nil, 0, fmt.Errorf("instance %d (%s): %w", i, in.Name, err)
+			return nil, 0, option.Errorf("%s: %w", option.Instance(i, in.Name), err)
 		}
 		cuts = append(cuts, cut)
 	}

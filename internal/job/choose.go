@@ -108,7 +108,7 @@ func (p *Prepared) openEdges(ctx context.Context) (said string, err error) {
 		p.grid = grid
 		return "", nil
 	case len(grid) > 1 && !few:
-		return fmt.Sprintf("labels are hidden: one process would choose by folds of labels how edges are made, "+
+		return fmt.Sprintf("{note=hidden}labels are hidden: one process would choose by folds of labels how edges are made, "+
 			"and %d learn them together; compare with {no-edges}", p.Group.Size()), nil
 	}
 	chosen := Candidate{Edges: grid[len(grid)-1].Edges}
@@ -116,8 +116,8 @@ func (p *Prepared) openEdges(ctx context.Context) (said string, err error) {
 		chosen.Prior, p.Options.Prior = evenPrior, evenPrior
 	}
 	p.Options.Edges = chosen.Edges.String()
-	return fmt.Sprintf("few labels: %d are too few to choose by, neighbours are taken to be alike, as far as degrees and "+
-		"the number of states justify and edges bear out, and classes to be equally frequent: %s",
+	return fmt.Sprintf("{note=few-labels}few labels: %d are too few to choose by, neighbours are taken to be alike, as "+
+		"far as degrees and the number of states justify and edges bear out, and classes to be equally frequent: %s",
 		len(knownLabels(p.Problem.Data[0])), chosen), nil
 }
 
@@ -704,8 +704,8 @@ func (c *Choice) note() string {
 	if c.Cut {
 		how += ", as far as half of {max-time} went"
 	}
-	text := fmt.Sprintf("%d candidates were compared %s, and chosen is %s: log loss %.4f, accuracy %s", len(c.Candidates),
-		how, c.Chosen, c.Chosen.Loss, percent(float64(c.Chosen.Accuracy)))
+	text := fmt.Sprintf("{note=chosen}%d candidates were compared %s, and chosen is %s: log loss %.4f, accuracy %s",
+		len(c.Candidates), how, c.Chosen, c.Chosen.Loss, percent(float64(c.Chosen.Accuracy)))
 	if c.Chosen.Scale == "" {
 		text = "labels are hidden: " + text
 	}

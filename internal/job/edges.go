@@ -282,7 +282,7 @@ func allBalanced(instances []*crf.Instance) (all []*crf.Instance, err error) {
 			all[i], err = crf.NewInstance(in.Schema(), spec)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("instance %d (%s): %w", i, in.Name, err)
+			return nil, option.Errorf("%s: %w", option.Instance(i, in.Name), err)
 		}
 	}
 	return all, nil

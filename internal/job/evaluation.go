@@ -38,7 +38,7 @@ func NewEvaluation(name string, set *dataset.Set, instances []*crf.Instance, spl
 	error) {
 	for i, in := range instances {
 		if len(in.Samples()) == 0 {
-			return nil, dataf("instance %d (%s) has no labels to compare with", i, in.Name)
+			return nil, dataf("%s has no labels to compare with", option.Instance(i, in.Name))
 		}
 	}
 	e := &Evaluation{Name: name, Set: set, Instances: instances}

@@ -15,6 +15,7 @@ import (
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/memory"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/report"
 )
@@ -72,7 +73,7 @@ func (w *Inference) predictor() *infer.Predictor {
 func (w *Inference) Check(ctx context.Context, instances []*crf.Instance, held [][]int32) error {
 	for i, labels := range held {
 		if err := instances[i].CheckHeld(&w.Model.Schema, labels); err != nil {
-			return fmt.Errorf("instance %d (%s): %w", i, instances[i].Name, err)
+			return option.Errorf("%s: %w", option.Instance(i, instances[i].Name), err)
 		}
 	}
 	if err := checkCounting(ctx, instances, w.Counting); err != nil {
@@ -107,8 +108,9 @@ func (w *Inference) checkMemory(instances []*crf.Instance) error {
 	err = memory.Check(fmt.Sprintf("predicting %d instances at a time", together), float64(together)*most, w.Memory)
 	if large := (*memory.Error)(nil); errors.As(err, &large) {
 		in := instances[largest]
-		large.Reason = fmt.Sprintf("instance %d (%s) takes %s, with %d nodes of up to %d states and %d edges",
-			largest, in.Name, memory.Text(most), in.Graph.NumNodes(), slices.Max(in.Cards()), in.Graph.NumEdges())
+		large.Reason = fmt.Sprintf("%s takes %s, with %d nodes of up to %d states and %d edges",
+			option.Instance(largest, in.Name), memory.Text(most), in.Graph.NumNodes(), slices.Max(in.Cards()),
+			in.Graph.NumEdges())
 		if together > 1 {
 			large.Reason += "; fewer {threads} take less"
 		}
@@ -124,7 +126,7 @@ func checkCounting(ctx context.Context, instances []*crf.Instance, numbers count
 			return ended
 		}
 		if err != nil {
-			return dataf("instance %d (%s): %w", i, in.Name, err)
+			return dataf("%s: %w", option.Instance(i, in.Name), err)
 		}
 	}
 	return nil
@@ -190,7 +192,7 @@ func (w *Inference) each(ctx context.Context, e *Evaluation, assess bool, use fu
 			return
 		}
 		if failed = p.err; failed != nil {
-			failed = fmt.Errorf("instance %d (%s): %w", i, e.Instances[i].Name, failed)
+			failed = option.Errorf("%s: %w", option.Instance(i, e.Instances[i].Name), failed)
 		} else if failed = use(i, p); failed == nil {
 			if done, used = i+1, true; w.Progress != nil {
 				w.Progress(done, n)

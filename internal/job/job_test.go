@@ -254,7 +254,7 @@ func TestHarm(t *testing.T) {
 		{Options{L2: 0.01, NoEdges: true}, alike, false},
 	} {
 		r := oracle.Must(prepare(t, test.o, Task{Set: test.set, Evaluations: sets}).Train(t.Context(), nil, Watch{}))(t)
-		said := strings.TrimPrefix(strings.Join(r.Summary.Notes, "\n"), "120 of 720 labels are hidden (-1)\n")
+		said := strings.TrimPrefix(strings.Join(r.Summary.Notes, "\n"), "{note=hidden}120 of 720 labels are hidden (-1)\n")
 		told := strings.HasPrefix(said, "on opposed the model predicts worse than one of node features")
 		oracle.Equal(t, told, test.want, "%+v: noted, in %q", test.o, said)
 	}

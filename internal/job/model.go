@@ -23,6 +23,7 @@ import (
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/numeric"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -86,15 +87,15 @@ func LoadModel(path string) (*Model, error) {
 		return nil, DataError(path, err)
 	}
 	m := &Model{Path: path, Model: model, Meta: meta}
-	if err := checkMeta(path, meta); err != nil {
-		return nil, err
+	if err := checkMeta(meta); err != nil {
+		return nil, DataError(path, err)
 	}
-	if m.Recipe, err = recipeOf(path, meta); err != nil {
-		return nil, err
+	if m.Recipe, err = recipeOf(meta); err != nil {
+		return nil, DataError(path, err)
 	}
 	if own := meta[MetaCounting] == countingOwn; own != (model.NodeCounts != nil) {
-		return nil, dataf("%s: metadata %q are %q, and it has tensors of counting numbers: %v: the file is damaged", path,
-			MetaCounting, meta[MetaCounting], !own)
+		return nil, dataf("%s: metadata %q are %q, and it has tensors of counting numbers: %v: the file is damaged",
+			option.Place(path, 0, ""), MetaCounting, meta[MetaCounting], !own)
 	}
 	if text := m.unfinished(); text != "" {
 		m.Notes = []string{text}
@@ -103,28 +104,27 @@ func LoadModel(path string) (*Model, error) {
 }
 
 // checkMeta refuses metadata that this program would have to guess the meaning of.
-func checkMeta(path string, meta map[string]string) error {
+func checkMeta(meta map[string]string) error {
 	for _, key := range slices.Sorted(maps.Keys(meta)) {
 		if !slices.Contains(metaKeys, key) {
-			return dataf("%s: metadata %q mean nothing to this blockbp: the file is damaged, or a newer version wrote it",
-				path, key)
+			return dataf("metadata %q mean nothing to this blockbp: the file is damaged, or a newer version wrote it", key)
 		}
 	}
 	if edges, ok := meta[MetaEdges]; ok && edges != edgesNone && edges != edgesBalanced {
-		return dataf("%s: metadata %q are %q, want %q, %q or none at all: the file is damaged", path, MetaEdges, edges,
-			edgesNone, edgesBalanced)
+		return dataf("metadata %q are %q, want %q, %q or none at all: the file is damaged", MetaEdges, edges, edgesNone,
+			edgesBalanced)
 	}
 	if spec, ok := meta[MetaCounting]; ok && spec != countingOwn && spec != countingExact &&
 		!slices.Contains(counting.Names, spec) {
-		return dataf("%s: metadata %q are %q, which are no counting numbers: the file is damaged", path, MetaCounting, spec)
+		return dataf("metadata %q are %q, which are no counting numbers: the file is damaged", MetaCounting, spec)
 	}
 	text, ok := meta[MetaTemperature]
 	if t, err := strconv.ParseFloat(text, 64); ok && (err != nil || !(t > 0) || math.IsInf(t, 0)) {
-		return dataf("%s: metadata %q are %q, want a number above 0: the file is damaged", path, MetaTemperature, text)
+		return dataf("metadata %q are %q, want a number above 0: the file is damaged", MetaTemperature, text)
 	}
 	if seed, ok := meta[MetaSeed]; ok {
 		if _, err := strconv.ParseUint(seed, 10, 64); err != nil {
-			return dataf("%s: metadata %q are %q, want a whole number: the file is damaged", path, MetaSeed, seed)
+			return dataf("metadata %q are %q, want a whole number: the file is damaged", MetaSeed, seed)
 		}
 	}
 	return nil
@@ -152,19 +152,20 @@ func (m *Model) unfinished() string {
 	if training.Status == learn.Interrupted {
 		remedy = strings.TrimSuffix(remedy, ", with a higher limit")
 	}
-	return fmt.Sprintf("%s: the training ended %s, before the optimum; %s", m.Path, ended, remedy)
+	return fmt.Sprintf("{note=ended}%s: the training ended %s, before the optimum; %s", option.Place(m.Path, 0, ""), ended,
+		remedy)
 }
 
-// recipeOf reads how data are read for the model at path from its metadata.
-func recipeOf(path string, meta map[string]string) (*dataset.Recipe, error) {
+// recipeOf reads how data are read for a model from its metadata.
+func recipeOf(meta map[string]string) (*dataset.Recipe, error) {
 	text, ok := meta[MetaRecipe]
 	if !ok {
-		return nil, dataf("%s: the metadata have no %q, so it is not known how to read data for this model; train it with "+
-			"blockbp train", path, MetaRecipe)
+		return nil, dataf("the metadata have no %q, so it is not known how to read data for this model; train it with "+
+			"blockbp train", MetaRecipe)
 	}
 	recipe, err := dataset.ParseRecipe(text)
 	if err != nil {
-		return nil, dataf("%s: metadata %s: %v", path, MetaRecipe, err)
+		return nil, dataf("metadata %s: %v", MetaRecipe, err)
 	}
 	return recipe, nil
 }
@@ -276,9 +277,10 @@ func HashWeights(weights []float64) string {
 func DataError(path string, err error) error { return dataf("%s", withPath(path, err)) }
 
 // withPath puts the path in front of an error that does not name it yet.
-func withPath(path string, err error) string {
-	if message := err.Error(); strings.Contains(message, path) {
-		return message
+func withPath(path string, err error) option.Text {
+	before, after, named := strings.Cut(option.References(err), path)
+	if !named {
+		before, after = "", ": "+before
 	}
-	return fmt.Sprintf("%s: %v", path, err)
+	return option.Text(before) + option.Place(path, 0, "") + option.Text(after)
 }

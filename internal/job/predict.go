@@ -20,6 +20,7 @@ import (
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/numeric"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
 )
@@ -254,7 +255,7 @@ func HeldLabels(set *dataset.Set, instances []*crf.Instance) (*dataset.Set, []*c
 	own.Names, own.Rows, own.Images = nil, nil, nil
 	for i, in := range instances {
 		if len(in.Samples()) == 0 {
-			return nil, nil, nil, dataf("instance %d (%s) has no labels to hold; leave out {clamp}", i, in.Name)
+			return nil, nil, nil, dataf("%s has no labels to hold; leave out {clamp}", option.Instance(i, in.Name))
 		}
 		for k, labels := range in.Samples() {
 			one := *in

@@ -19,6 +19,7 @@ import (
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/cut"
 	"github.com/blockbp/blockbp/internal/memory"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/spill"
 	"github.com/blockbp/blockbp/internal/standardise"
 	"github.com/blockbp/blockbp/learn"
@@ -183,8 +184,8 @@ func (p *Prepared) note() {
 	p.Hints = slices.Concat(p.hints(), learnedFrom(p.Set, p.Evaluations))
 	p.Notes = slices.Concat(p.Notes, p.Set.Notes(), noOptimum(p.Problem))
 	if p.featuresFirst() && p.grid == nil {
-		p.said = append(p.said, "most labels are hidden: weights begin with those of node features alone; compare with "+
-			"{no-edges}")
+		p.said = append(p.said, "{note=hidden}most labels are hidden: weights begin with those of node features alone; "+
+			"compare with {no-edges}")
 	}
 	if o := &p.Options; o.Loss != "" {
 		p.said = append(p.said, "{loss}: beliefs are no probabilities, but serve labels alone")
@@ -331,8 +332,8 @@ func (p *Prepared) suits() error {
 	for i, in := range p.Problem.Data {
 		for k, labels := range in.Samples() {
 			if (o.Loss != "" || o.WriteProof) && slices.Contains(labels, crf.Unobserved) || o.Loss != "" && k > 0 {
-				return dataf("instance %d (%s) has hidden labels or several samples, of which {loss} and {proof} are not: "+
-					"label all nodes once, or leave the option out", i, in.Name)
+				return dataf("%s has hidden labels or several samples, of which {loss} and {proof} are not: "+
+					"label all nodes once, or leave the option out", option.Instance(i, in.Name))
 			}
 		}
 		if names[in.Name] = true; len(names) <= i && o.WriteProof {
@@ -380,7 +381,7 @@ func (p *Prepared) cut() error {
 func (p *Prepared) checkLabels() error {
 	for i, in := range p.Problem.Data {
 		if len(in.Samples()) == 0 {
-			return dataf("instance %d (%s) has no labels to learn from", i, in.Name)
+			return dataf("%s has no labels to learn from", option.Instance(i, in.Name))
 		}
 	}
 	if p.labels().known == 0 {

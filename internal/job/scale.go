@@ -2,12 +2,12 @@ package job
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/spill"
 	"github.com/blockbp/blockbp/internal/standardise"
@@ -50,7 +50,7 @@ func onto(ctx context.Context, scale *standardise.Map, raw []*crf.Instance, spac
 			return nil, err
 		}
 		if scaled[i], err = scale.Instance(in, space); err != nil {
-			return nil, fmt.Errorf("instance %d (%s): %w", i, in.Name, err)
+			return nil, option.Errorf("%s: %w", option.Instance(i, in.Name), err)
 		}
 	}
 	return scaled, nil

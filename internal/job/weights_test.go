@@ -15,7 +15,7 @@ import (
 func TestNoTemperature(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"0", "-1", "x", "NaN", "Inf", ""} {
-		if err := checkMeta("m", map[string]string{MetaTemperature: text}); err == nil {
+		if err := checkMeta(map[string]string{MetaTemperature: text}); err == nil {
 			t.Errorf("metadata say temperature %q: no error", text)
 		}
 	}

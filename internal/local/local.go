@@ -19,6 +19,7 @@ import (
 	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/lbfgs"
 	"github.com/blockbp/blockbp/internal/numeric"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/simd"
@@ -342,17 +343,18 @@ func (o *Objective) sumsOf(table []float64, k int) (rows, columns []float64, mea
 }
 
 // kindError is a choice of a kind that the data do not allow.
-type kindError struct{ text string }
+type kindError struct{ error }
 
-func (e *kindError) Error() string { return "learn: " + e.text }
+// Unwrap returns the error, which names an instance.
+func (e *kindError) Unwrap() error { return e.error }
 
 // Usage reports that another option helps, not other data.
 func (e *kindError) Usage() bool { return true }
 
 // refuse says what an instance is or has, and why.
 func (o *Objective) refuse(in *crf.Instance, i int, what, why string, values ...any) error {
-	return &kindError{fmt.Sprintf("instance %d (%s) %s for method %s: %s; method auto needs no such tables", i, in.Name,
-		what, o.Kind, fmt.Sprintf(why, values...))}
+	return &kindError{option.Errorf("learn: %s %s for method %s: %s; method auto needs no such tables",
+		option.Instance(i, in.Name), what, o.Kind, fmt.Sprintf(why, values...))}
 }
 
 // Plan decides what sizes depend on, before anything large is taken: of likelihoods, how inference is made of every
@@ -377,7 +379,7 @@ func (o *Objective) Plan(most float64) (err error) {
 				o.nets[in], err = bp.NewNet(in.Graph, in.Cards(), numbers, nil)
 			}
 			if err != nil {
-				return fmt.Errorf("learn: instance %d (%s): %w", i, in.Name, err)
+				return option.Errorf("learn: %s: %w", option.Instance(i, in.Name), err)
 			}
 		} else if err = o.plan(in, i, most); err != nil {
 			return err
@@ -424,7 +426,7 @@ func (o *Objective) plan(in *crf.Instance, i int, most float64) (err error) {
 		}
 		plan, err := exact.NewPlan(shapeOf(in, o.blocks[in]), most)
 		if err != nil {
-			return fmt.Errorf("learn: instance %d (%s): %w", i, in.Name, err)
+			return option.Errorf("learn: %s: %w", option.Instance(i, in.Name), err)
 		}
 		plan.Limit = math.MaxInt64 // Settings.Memory decides
 		if o.plans[in] = plan; !plan.LowerBound {

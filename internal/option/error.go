@@ -2,6 +2,7 @@ package option
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -26,18 +27,28 @@ func (e *Error) Unwrap() error { return e.Cause }
 func (e *Error) References() string { return e.text(referTo(e.Option)) }
 
 func (e *Error) text(option string) string {
-	text := option + Literal(e.File)
-	if e.Line > 0 {
-		text += fmt.Sprintf(":%d", e.Line)
+	if e.File != "" || e.Line > 0 || e.Place != "" {
+		option += string(Place(e.File, e.Line, e.Place))
 	}
-	if e.Place != "" {
-		text += ":" + Literal(e.Place)
-	}
-	text += ": " + e.Problem
+	text := option + ": " + e.Problem
 	if e.Remedy != "" {
 		text += "; " + e.Remedy
 	}
 	return strings.TrimPrefix(text, ": ")
+}
+
+// separator is between the parts of a place in a reference.
+const separator = "\x00"
+
+// Place refers to a place in a file, or to all of it; see Error.
+func Place(file string, line int, place string) Text {
+	number := strings.TrimPrefix(strconv.Itoa(line), "0")
+	return Text("{place=" + Literal(file) + separator + number + separator + Literal(place) + "}")
+}
+
+// Instance refers to one of the instances that are at hand, by its number and its name.
+func Instance(i int, name string) Text {
+	return Text(fmt.Sprintf("{instance=%d (%s)}", i, Literal(name)))
 }
 
 // referTo refers to the option that sets a field of dataset.Options. A model is one that no option sets.

@@ -5,9 +5,11 @@
 //	{edges=together}      with a value: --edges together, or Options.Edges = "together"
 //	{eval!--eval NAME=X}  the option, for which the command has these words
 //	{! (see --help-all)}  what only those hear who use the command
+//	{place=…}             a place in a file, and an instance, as Place and Instance write them
+//	{note=hidden}         nothing: the word by which a program knows the note
 //	{=} and {~}           braces, { and }: Literal writes those of users' texts so, which therefore never are references
 //
-// An error's own text is in the words of Go; that of References is for the command and the Python package.
+// An error's own text is in the words of Go. That of References is for the command and, in Parts, for other programs.
 package option
 
 import (
@@ -83,47 +85,79 @@ func Literals(format string, arguments []any) []any {
 	return safe
 }
 
-// write puts what each reference stands for in its place. What looks like one and is none stays.
-func write(text string, words func(name, mark, value string) string) string {
-	if !strings.Contains(text, "{") {
-		return text
+// Part is a part of a message: its text, in the words of the command, and what it refers to, if it does.
+type Part struct {
+	Text     string   `json:"text"`
+	Option   string   `json:"option,omitempty"` // "!": only those hear this who use the command
+	Value    string   `json:"value,omitempty"`
+	At       []string `json:"at,omitempty"` // file, line and place, as in an Error
+	Instance string   `json:"instance,omitempty"`
+	Note     string   `json:"note,omitempty"`
+	program  string   // what a Go program calls the option
+}
+
+// Parts takes a text apart. What looks like a reference and is none is text.
+func Parts(text string) (parts []Part) {
+	for text != "" {
+		found := append(reference.FindStringSubmatch(text), text, "", "", "")
+		before, after, _ := strings.Cut(text, found[0])
+		parts = append(parts, Part{Text: before}, partOf(found[0], found[1], found[2], braces.Replace(found[3])))
+		text = after
 	}
-	return reference.ReplaceAllStringFunc(text, func(all string) string {
-		parts := reference.FindStringSubmatch(all)
-		if fields[parts[1]] == "" && (parts[1] != "" || parts[2] != "!") {
-			return braces.Replace(all)
-		}
-		return words(parts[1], parts[2], braces.Replace(parts[3]))
-	})
+	return slices.DeleteFunc(parts, func(p Part) bool { return p.Text+p.Option+p.Note == "" })
 }
 
-// Command writes a text for those who use the command.
-func Command(text string) string {
-	return write(text, func(name, mark, value string) string {
-		switch mark {
-		case "!":
-			return value
-		case "=":
-			if name == "columns" && strings.ContainsAny(value, `,"`) { // which is read as a line of CSV
-				value = `"` + strings.ReplaceAll(value, `"`, `""`) + `"`
-			}
-			return "--" + name + " " + printable.Word(value)
+func partOf(all, name, mark, value string) Part {
+	p := Part{Text: "--" + name, Option: name, program: fields[name]}
+	switch {
+	case name+mark == "note=":
+		return Part{Note: value}
+	case name+mark == "instance=":
+		number, _, _ := strings.Cut(value, " ")
+		return Part{Text: "instance " + value, Instance: number}
+	case name+mark == "place=" && strings.Count(value, separator) > 1:
+		p = Part{At: strings.SplitN(value, separator, 3)}
+		p.Text = strings.Join(slices.DeleteFunc(slices.Clone(p.At), func(s string) bool { return s == "" }), ":")
+	case name == "" && mark == "!":
+		return Part{Text: value, Option: mark}
+	case p.program == "":
+		return Part{Text: braces.Replace(all)}
+	case mark == "!":
+		p.Text = value
+	case mark == "=":
+		p.Value = value
+		if name == "columns" && strings.ContainsAny(value, `,"`) { // which is read as a line of CSV
+			value = `"` + strings.ReplaceAll(value, `"`, `""`) + `"`
 		}
-		return "--" + name
-	})
-}
-
-// Go writes a text for those who write a Go program.
-func Go(text string) string {
-	return write(text, func(name, mark, value string) string {
-		if mark != "=" {
-			return fields[name]
+		if value != "true" {
+			p.Text += " " + printable.Word(value)
 		}
+		value = p.Value
 		if _, err := strconv.ParseFloat(value, 64); err != nil && value != "true" && value != "false" {
 			value = strconv.Quote(value)
 		}
-		return fields[name] + " = " + value
-	})
+		p.program += " = " + value
+	}
+	return p
+}
+
+// Command writes a text for those who use the command.
+func Command(text string) (words string) {
+	for _, p := range Parts(text) {
+		words += p.Text
+	}
+	return words
+}
+
+// Go writes a text for those who write a Go program.
+func Go(text string) (words string) {
+	for _, p := range Parts(text) {
+		if p.Option != "" {
+			p.Text = p.program
+		}
+		words += p.Text
+	}
+	return words
 }
 
 // Notes are texts that those read who use the command, in its files and results.

@@ -1,6 +1,7 @@
 package option_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -20,6 +21,11 @@ func TestWords(t *testing.T) {
 		{"{columns=text=Spend (EUR)}", "--columns 'text=Spend (EUR)'", `dataset.Options.Columns = "text=Spend (EUR)"`},
 		{"{columns=ignore={=}a{~}}", "--columns 'ignore={a}'", `dataset.Options.Columns = "ignore={a}"`},
 		{"{columns=ignore=k, l}", `--columns '"ignore=k, l"'`, `dataset.Options.Columns = "ignore=k, l"`},
+		{"{directed=true}", "--directed", "dataset.Options.Directed = true"},
+		{"{note=hidden}3 are hidden", "3 are hidden", "3 are hidden"},
+		{string(option.Place("a{b}", 3, "c") + option.Place("d", 0, "e[1]") + option.Instance(4, "f")),
+			"a{b}:3:cd:e[1]instance 4 (f)", "a{b}:3:cd:e[1]instance 4 (f)"},
+		{"{place=x} {instance} {note}", "{place=x} {instance} {note}", "{place=x} {instance} {note}"},
 		{"{no-edges}{! (see --help-all)}", "--no-edges (see --help-all)", "Options.NoEdges"},
 		{"{order=random} holds", "--order random holds", `the command's --order = "random" holds`},
 		{`class "{cat}" of {} {"a": 1} {`, `class "{cat}" of {} {"a": 1} {`, `class "{cat}" of {} {"a": 1} {`},
@@ -27,6 +33,18 @@ func TestWords(t *testing.T) {
 		oracle.Equal(t, option.Command(c.text), c.command, "%q: the command says", c.text)
 		oracle.Equal(t, option.Go(c.text), c.program, "%q: in Go", c.text)
 	}
+}
+
+// TestParts: a program is told what words refer to, also within errors.
+func TestParts(t *testing.T) {
+	located := &option.Error{File: "data[1]", Place: "labels[2,0]", Problem: "is 7", Remedy: "give {states=a,b}"}
+	err := fmt.Errorf("%w{! (see --help-all)}", located)
+	text := "{note=few}" + string(option.Instance(3, "{x}")) + ": " + option.References(err)
+	got, jsonErr := json.Marshal(option.Parts(text))
+	oracle.OK(t, jsonErr)
+	oracle.Equal(t, string(got), `[{"text":"","note":"few"},{"text":"instance 3 ({x})","instance":"3"},{"text":": "},`+
+		`{"text":"data[1]:labels[2,0]","at":["data[1]","","labels[2,0]"]},{"text":": is 7; give "},`+
+		`{"text":"--states a,b","option":"states","value":"a,b"},{"text":" (see --help-all)","option":"!"}]`, "parts")
 }
 
 // TestLiterals: what a user wrote comes out as it was, however often it is passed on.

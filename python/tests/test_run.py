@@ -44,6 +44,12 @@ def test_options_are_of_the_command() -> None:
         assert [name for name in options if f"--{name.replace('_', '-')} " not in said] == []
 
 
+def test_words_of_notes_are_of_the_command() -> None:
+    """So is each word by which the package knows a note."""
+    sources = [p.read_text(encoding="utf-8") for folder in ("dataset", "internal/job") for p in (Path(__file__).parents[2] / folder).glob("*.go")]
+    assert [word for word in (*_base._KNOWN, "no-edges") if not any(f"{{note={word}}}" in text for text in sources)] == []
+
+
 def test_another_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A binary of another version is an error that says what to do."""
     other = tmp_path / "other"

@@ -218,14 +218,16 @@ class Labels:
         The classes, sorted.
     hidden : object
         The label that stands for none, or a list of them; None, NaN and what is masked do, too.
+    wanted : str
+        What encode says of a label that is no class; "": which the classes are.
     """
 
-    def __init__(self, classes: NDArray[Any], hidden: Any) -> None:
-        self.classes, self.hidden = classes, hidden
+    def __init__(self, classes: NDArray[Any], hidden: Any, wanted: str = "") -> None:
+        self.classes, self.hidden, self.wanted = classes, hidden, wanted
 
     @classmethod
-    def of(cls, labels: Iterable[Any], hidden: Any, place: Callable[[int, int], str]) -> Labels:
-        """Find the classes; place names an entry of an array of labels."""
+    def of(cls, labels: Iterable[Any], hidden: Any, place: Callable[[int, int], str], have: str = "y has") -> Labels:
+        """Find the classes; place names an entry of an array of labels, and have is who has them."""
         found: set[Any] = set()
         first: dict[type, str] = {}  # where a kind of labels is first
         kinds: list[np.dtype[Any]] = []
@@ -263,7 +265,7 @@ class Labels:
             classes = classes.astype(np.result_type(*kinds))
         if len(classes) < 2:
             hint = "; -1 hides a label: of spins -1 and 1 use unlabelled=None" if list(classes) == [1] and hidden == -1 else ""
-            raise ValueError(f"y has {len(classes)} known class{'es' if len(classes) != 1 else ''}, want at least 2: {classes.tolist()}{hint}")
+            raise ValueError(f"{have} {len(classes)} known class{'es' if len(classes) != 1 else ''}, want at least 2: {classes.tolist()}{hint}")
         return cls(classes, hidden)
 
     def encode(self, y: Any, place: Callable[[int], str], others: list[Any] | None = None) -> NDArray[np.int32]:
@@ -291,7 +293,7 @@ class Labels:
             first = int(np.flatnonzero(wrong)[0])
             names = ", ".join(map(str, self.classes[:10])) + (", …" if len(self.classes) > 10 else "")
             label = array.reshape(-1)[first : first + 1].tolist()[0]
-            raise ValueError(f"{place(first)} is {label!r}, which is no class: classes are {names}")
+            raise ValueError(f"{place(first)} is {label!r}, {self.wanted or f'which is no class: classes are {names}'}")
         return codes
 
 

@@ -9,7 +9,6 @@ import html
 import inspect
 import json
 import os
-import re
 import sys
 import warnings
 import zlib
@@ -24,7 +23,7 @@ from numpy.typing import NDArray
 from . import _arrays
 from ._arrays import Instance, Labels, classes_of, doubtful, is_array, is_list, is_mapping, is_number, kind_of, label_array
 from ._model import MODEL, Model, failures, read
-from ._run import BlockbpWarning, ConvergenceWarning, Folder, Interrupted, ModelError, run
+from ._run import BlockbpWarning, ConvergenceWarning, Folder, Interrupted, ModelError, Note, run
 from ._sklearn import join, tags
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ OPTIONS = {
 }
 
 # Notes that ask for nothing where learning converged, and of predictions what fit or load has warned of.
-_KNOWN = re.compile(r"messages circled|labels are hidden|the training ended|are learned directed|^few labels: |candidates were compared by")
+_KNOWN = ("damped", "hidden", "ended", "directed", "few-labels", "chosen")
 
 # How trainings end before the optimum that nobody wanted to end there, and what helps.
 _UNFINISHED = {
@@ -240,16 +239,15 @@ class Estimator(_Plain):
             given["class-weights"] = _class_weights(weights, self.classes_)
         return [*flags(given), *flags(checked(getattr(self, "options", None), "options", "train", self._names()))]
 
-    def _train(self, folder: Folder, arguments: Sequence[str], names: Mapping[str, str] | None = None) -> None:
+    def _train(self, folder: Folder, arguments: Sequence[str]) -> None:
         """Run train on the data in the folder, and keep what it leaves."""
         command = ["train", *([] if MEANS in arguments else [DATA]), "-o", RUN, "--plots=false", "--checkpoint=false", *self._arguments(), *arguments]
         if self._before is not None:
             self._before.save(folder / MODEL)
             command.append("--init=" + MODEL)
-        places = self._places(folder, "train", names)
         metrics, self._interrupted = Path(folder / RUN, METRICS), False
         try:
-            notes = run(command, folder, self.verbose, places, lambda: metrics.exists() and metrics.read_bytes().count(b"\n") > 1)
+            notes = run(command, folder, self.verbose, self._says(folder, "train"), lambda: metrics.exists() and metrics.read_bytes().count(b"\n") > 1)
         except Interrupted:
             notes, self._interrupted = [], True
             if not os.path.exists(os.path.join(folder / RUN, RESULT)):
@@ -270,7 +268,7 @@ class Estimator(_Plain):
         for name in [n for n in vars(self) if n.endswith("_")]:
             delattr(self, name)
         vars(self).update(vars(trial))
-        warn([n for n in self.notes_ if not self.converged_ or not _KNOWN.search(n)])
+        warn([n for n in self.notes_ if not self.converged_ or n.word not in _KNOWN])
         if not self.converged_:
             text = f"the training did not converge: {self.status_}, {self.result_.get('reason', '')}"
             if interrupted:
@@ -287,7 +285,7 @@ class Estimator(_Plain):
         """Return the name of the estimator of this package that the class is, or comes from."""
         return next(c.__name__ for c in cls.__mro__ if c.__module__.startswith("blockbp."))
 
-    def _keep(self, run: str, notes: list[str]) -> None:
+    def _keep(self, run: str, notes: list[Note]) -> None:
         left = Path(run)
         self.model_ = (left / MODEL).read_bytes()
         result: dict[str, Any] = json.loads((left / RESULT).read_text(encoding="utf-8"))
@@ -299,7 +297,7 @@ class Estimator(_Plain):
         self._tell(result, notes, report, [v for v in values if v is not None])
         self._read_model()
 
-    def _tell(self, result: dict[str, Any], notes: list[str], report: str, curve: list[float]) -> None:
+    def _tell(self, result: dict[str, Any], notes: list[Note], report: str, curve: list[float]) -> None:
         """Set the attributes that say how a training went."""
         self.result_, self.notes_, self.report_ = result, notes, report
         self.loss_curve_: NDArray[np.float64] = np.array(curve, float)
@@ -313,26 +311,19 @@ class Estimator(_Plain):
         model = Model(self.model_)
         self.coef_ = model.coefficients()
 
-    def _places(self, folder: Folder, verb: str, names: Mapping[str, str] | None = None) -> Callable[[str], str]:
-        """Return what writes places in messages as users know them; names are those of further things."""
-
-        def place(match: re.Match[str]) -> str:
-            index = [int(k) for k in match[3].split(",")] if match[3] else []
-            return self._place(folder, int(match[1]), match[2], index)
-
+    def _says(self, folder: Folder, verb: str) -> Callable[[dict[str, Any]], str]:
+        """Return what writes parts of messages as users know them."""
         parameters = {o: n for n, o in self._options.items()} | {"class-weights": "class_weight", "init": "warm_start", "directed": "directed"}
         parameters = {o: n for o, n in parameters.items() if n in self._names()} | {"samples": "n_samples"}
-        told = told_of(verb, "predict_options" if verb == "predict" else "options", parameters)
+        return says(verb, "predict_options" if verb == "predict" else "options", parameters, lambda *at: self._spot(folder, *at), self._where)
 
-        def translate(text: str) -> str:
-            text = told(text.replace(folder.path + os.sep, ""))
-            text = re.sub(r"\bdata\[(\d+)\]:(\w+)(?:\[([\d,]+)\])?", place, text)
-            text = re.sub(r"\bdata\[(\d+)\]|\binstance (\d+)(?: \(\2\))?", lambda m: self._where(int(m[1] or m[2])), text)
-            for name, known in {"data:": "the data's ", **(names or {})}.items():
-                text = text.replace(name, known)
-            return text
-
-        return translate
+    def _spot(self, folder: Folder, file: str, line: str, place: str) -> str:
+        """Name a place in a file of a run, "" where that has no other name."""
+        array, _, index = place.rstrip("]").partition("[")
+        if not file.startswith(DATA + "["):
+            return f"the data's {place}" if file == DATA and place else ""
+        instance = int(file[len(DATA) + 1 : -1])
+        return self._place(folder, instance, array, [int(k) for k in index.split(",") if k]) if array else self._where(instance)
 
     def _where(self, instance: int) -> str:
         """Name an instance."""
@@ -515,8 +506,8 @@ class Classifier(Estimator):
         with self._data(instances, {"hidden_labels": True}) as folder:
             self.save(folder / MODEL)
             command = [verb, DATA, "-m", MODEL, *clamp, *jobs, *arguments]
-            notes = run(command, folder, self.verbose, self._places(folder, verb))
-            warn([n for n in notes if not _KNOWN.search(n)])
+            notes = run(command, folder, self.verbose, self._says(folder, verb))
+            warn([n for n in notes if n.word not in _KNOWN])
             yield folder, instances
 
     def _options_of_predict(self) -> list[str]:
@@ -717,26 +708,23 @@ def checked(options: Mapping[str, Any] | None, parameter: str, verb: str, own: S
     return options or {}
 
 
-# What messages say of an option: {l2}, {counting=trw}, {eval!words of the command}, {!words for its users alone}.
-_REFERENCE = re.compile(r"\{([a-z0-9-]*)(?:([=!])((?:[^{}]|\{[=~]\})*))?\}")
+def says(verb: str, parameter: str, names: Mapping[str, str], spot: Callable[[str, str, str], str], where: Callable[[int], str] = str) -> Callable[[dict[str, Any]], str]:
+    """Return what writes parts of messages as they are called here; names are parameters by option, spot names places, and where instances."""
 
-
-def told_of(verb: str, parameter: str, names: Mapping[str, str]) -> Callable[[str], str]:
-    """Return what writes references to options in messages as they are called here; names are parameters by option."""
-
-    def option(match: re.Match[str]) -> str:
-        name, mark, value = match.groups()
+    def say(part: dict[str, Any]) -> str:
+        name, value = part.get("option", "!"), part.get("value", "")
+        if name == "!":
+            known = spot(*part["at"]) if "at" in part else where(int(part["instance"])) if "instance" in part else ""
+            return known or ("" if "option" in part else part["text"])
         short = name.replace("-", "_")
-        if not name:
-            return "" if mark == "!" else match[0]
         if name == "model" and name not in names:
             return {"ising": "IsingModel", "potts": "PottsModel"}.get(value, "IsingModel or PottsModel")
         if name not in names and short not in OPTIONS[verb]:
-            return f"the command's {value if mark == '!' else f'--{name} {value or str()}'.rstrip()}"
-        given = value.title() if value in ("true", "false") else value if (value or "")[:1].isdigit() else json.dumps(value)
-        return (names.get(name) or f'{parameter}["{short}"]') + (f"={given}" if mark == "=" else "")
+            return f"the command's {part['text']}"
+        given = value.title() if value in ("true", "false") else value if value[:1].isdigit() else json.dumps(value)
+        return (names.get(name) or f'{parameter}["{short}"]') + (f"={given}" if value else "")
 
-    return lambda text: _REFERENCE.sub(option, text).replace("{=}", "{").replace("{~}", "}")
+    return say
 
 
 def _class_weights(weights: Any, classes: NDArray[Any]) -> str:

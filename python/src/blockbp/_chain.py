@@ -9,7 +9,7 @@ import math
 import os
 import re
 import zlib
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -191,10 +191,10 @@ class ChainCRF(Classifier):
                 raise ValueError(f"y has the class {name!r}, which tagged text cannot hold: give it another name, or hide it by unlabelled={name!r}")
         return {}
 
-    def _train(self, folder: Folder, arguments: Sequence[str], names: Mapping[str, str] | None = None) -> None:
+    def _train(self, folder: Folder, arguments: Sequence[str]) -> None:
         with open(os.path.join(folder / DATA, TEXT), encoding="utf-8", newline="\n") as file:
             own = any(_BIAS.search(line) for line in file)
-        super()._train(folder, [*arguments, *["--no-bias"] * (own or not self.bias)], names)
+        super()._train(folder, [*arguments, *["--no-bias"] * (own or not self.bias)])
 
     @contextlib.contextmanager
     def _data(self, instances: Sequence[Instance], manifest: dict[str, Any]) -> Generator[Folder]:
@@ -224,16 +224,15 @@ class ChainCRF(Classifier):
     def _shaped(self, X: Any, parts: list[NDArray[Any]]) -> Any:
         return [p.tolist() if p.ndim == 1 else p for p in parts]
 
-    def _places(self, folder: Folder, verb: str, names: Mapping[str, str] | None = None) -> Callable[[str], str]:
-        other = super()._places(folder, verb, names)
-
-        def place(match: re.Match[str]) -> str:
-            with open(os.path.join(folder / DATA, TEXT), encoding="utf-8", newline="\n") as file:
-                before = list(itertools.islice(file, int(match[1]) - 1))
-            ends = [n for n, line in enumerate(before) if line == "\n"]
-            return f"X[{len(ends)}][{len(before) - ends[-1] - 1 if ends else len(before)}]"
-
-        return lambda text: other(re.sub(rf"\b{DATA}.{re.escape(TEXT)}:(\d+)", place, text)).replace(os.path.join(DATA, TEXT), "X")
+    def _spot(self, folder: Folder, file: str, line: str, place: str) -> str:
+        if file != os.path.join(DATA, TEXT):
+            return super()._spot(folder, file, line, place)
+        if not line:
+            return "X"
+        with open(folder / file, encoding="utf-8", newline="\n") as lines:
+            before = list(itertools.islice(lines, int(line) - 1))
+        ends = [n for n, of in enumerate(before) if of == "\n"]
+        return f"X[{len(ends)}][{len(before) - ends[-1] - 1 if ends else len(before)}]"
 
 
 # Letters of tags: an entity begins at B, S and their like, and ends behind E, S and their like.

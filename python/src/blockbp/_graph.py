@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -219,10 +219,8 @@ class GraphCRF(Classifier):
         return parts[0] if _single(X) else parts
 
     def _place(self, folder: Folder, instance: int, array: str, index: list[int]) -> str:
-        return f"y[{instance}]{index or ''}" if array == "labels" else super()._place(folder, instance, array, index)
-
-    def _places(self, folder: Folder, verb: str, names: Mapping[str, str] | None = None) -> Callable[[str], str]:
-        return super()._places(folder, verb, {"node_features": "x", "edge_features": "edge_x", 'say "directed": true in dataset.json, or use directed': "give directed=True", **(names or {})})
+        name = {"node_features": "x", "edge_features": "edge_x"}.get(array, array)
+        return f"y[{instance}]{index or ''}" if array == "labels" else super()._place(folder, instance, name, index)
 
 
 def _unused(known: str, items: Any, *used: str) -> None:
@@ -316,7 +314,7 @@ def instance_of(graph: Graph, where: str, across: bool = False) -> Instance:
     outside = (edges < 0) | (edges >= len(x))
     if outside.any():
         e, end = (int(k[0]) for k in np.nonzero(outside))
-        raise ValueError(f"{where}.edges[{e}] names node {edges[e, end]}, want 0 to {len(x) - 1}")
+        raise ValueError(f"{where}.edges[{e}] names {'node' if where else 'site'} {edges[e, end]}, want 0 to {len(x) - 1}")
     if edge_x is not None:
         if edge_x.ndim == 1:
             edge_x = edge_x[:, None]
@@ -351,7 +349,7 @@ def _count(graph: Graph, where: str) -> int:
 def _of_matrix(matrix: Any, nodes: int, where: str) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the ends [edges, 2] and the values of the entries of a matrix that are edges."""
     if np.shape(matrix) != (nodes, nodes):
-        raise ValueError(f"{where}.edges is a matrix of shape {list(np.shape(matrix))}, want {[nodes, nodes]}, the number of nodes")
+        raise ValueError(f"{where}.edges is a matrix of shape {list(np.shape(matrix))}, want {[nodes, nodes]}, the number of {'nodes' if where else 'sites'}")
     if hasattr(matrix, "tocoo"):
         entries = matrix.tocoo()
         edges, values = np.stack([entries.row, entries.col], 1), entries.data

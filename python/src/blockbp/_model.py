@@ -29,10 +29,9 @@ def read(path: str | os.PathLike[str]) -> bytes:
     with Folder(len(data)) as folder:
         Path(folder / MODEL).write_bytes(data)
         try:
-            run(["check", MODEL, "--json"], folder)
+            run(["check", MODEL], folder, says=lambda part: repr(os.fspath(path)) if "at" in part else part["text"])
         except ValueError as err:
-            problems = (p.replace(MODEL, repr(os.fspath(path)), 1) for p in folder.printed()["problems"])
-            raise ModelError("; ".join(problems)) from err
+            raise ModelError(str(err)) from err
     return data
 
 

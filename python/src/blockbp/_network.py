@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from numbers import Integral
 from pathlib import Path
@@ -14,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._arrays import is_mapping
-from ._base import flags, warn, checked, threads, told_of
+from ._base import flags, warn, checked, threads, says
 from ._run import Folder, run
 
 NETWORK, EVIDENCE = "network.npz", "network.evid"
@@ -166,12 +165,11 @@ def infer(
     if str(method) in ("auto", "bp") and counting is not None:
         extra["counting"] = counting
     with Folder() as folder:
-        source, places = _put(folder, network, evidence)
+        source = _put(folder, network, evidence)
 
         def ask(task: str, given: Mapping[str, Any], names: Mapping[str, str]) -> Any:
-            told = told_of("infer", "options", names)
             arguments = ["infer", *source, "--task", task, "--json", *flags(given)]
-            warn(run(arguments, folder, verbose, lambda text: told(places(text))))
+            warn(run(arguments, folder, verbose, says("infer", "options", names, _spot)))
             return folder.printed()
 
         names = {"evidence": "evidence", "counting": "counting", "seed": "random_state"}
@@ -224,26 +222,26 @@ def sample(
     """
     given = {"samples": n_samples, "sampler": sampler, "seed": random_state, "threads": None if n_jobs in (None, -1) else threads(n_jobs)}
     given.update(checked(options, "options", "sample", ("samples", "sampler", "seed", "threads")))
-    told = told_of("sample", "options", {"samples": "n_samples", "sampler": "sampler", "seed": "random_state", "threads": "n_jobs", "evidence": "evidence"})
+    names = {"samples": "n_samples", "sampler": "sampler", "seed": "random_state", "threads": "n_jobs", "evidence": "evidence"}
     with Folder() as folder:
-        source, places = _put(folder, network, evidence)
+        source = _put(folder, network, evidence)
         arguments = ["sample", *source, "-o", "samples.npz", "--json", *flags(given)]
-        warn(run(arguments, folder, verbose, lambda text: told(places(text))))
+        warn(run(arguments, folder, verbose, says("sample", "options", names, _spot)))
         about = folder.printed()["networks"][0]
         with np.load(folder / "samples.npz") as drawn:
             of_chains = {k: drawn[k] if k in drawn.files else None for k in ("rhat", "ess")}
             return Samples(drawn["samples"], drawn["log_score"], drawn["chain"], converged=bool(about["converged"]), **of_chains)
 
 
-def _put(folder: Folder, network: Any, evidence: Mapping[int | str, int | str] | None) -> tuple[list[str], Callable[[str], str]]:
-    """Write a network and its evidence, and return arguments and what names places."""
+def _put(folder: Folder, network: Any, evidence: Mapping[int | str, int | str] | None) -> list[str]:
+    """Write a network and its evidence, and return arguments."""
     if hasattr(network, "network"):
         network = network.network()
     if isinstance(network, Network):
         network.write(folder / NETWORK)
-        source, name = NETWORK, "network"
+        source = NETWORK
     elif isinstance(network, str) or hasattr(network, "__fspath__"):
-        source = name = os.path.abspath(str(network))
+        source = os.path.abspath(str(network))
     else:
         raise ValueError(f"network is {type(network).__name__}, want a Network, a path, an IsingModel or a PottsModel")
     arguments = [source]
@@ -256,9 +254,10 @@ def _put(folder: Folder, network: Any, evidence: Mapping[int | str, int | str] |
                 raise ValueError(f"evidence holds {x!r}, want numbers of variables and states, or their names in a file of the network")
         Path(folder / EVIDENCE).write_text(" ".join(map(str, [len(evidence), *given])), encoding="utf-8")
         arguments.append("--evidence=" + EVIDENCE)
+    return arguments
 
-    def places(text: str) -> str:
-        text = text.replace(EVIDENCE + ":1:", "evidence:").replace(EVIDENCE, "evidence")
-        return re.sub(rf"{re.escape(NETWORK)}:(?=\w)", "network.", text).replace(source, name)
 
-    return arguments, places
+def _spot(file: str, line: str, place: str) -> str:
+    """Name a place in a network or its evidence."""
+    name = {NETWORK: "network", EVIDENCE: "evidence"}.get(file)
+    return f"{name}.{place}" if name and place else name or ""

@@ -113,7 +113,7 @@ class NodeCRF(GraphCRF):
             self._learn(_Tables(table[some] for some in rows), _Tables(labels[some] for some in rows), edges, sample_weight=values)
         self.known_ = None if self.graph is None else self._codes(self._labels_of(samples, y)[0])
         if self.graph is None:
-            self.notes_ = [n for n in self.notes_ if not n.startswith("there are no edges")]  # which nobody expected
+            self.notes_ = [n for n in self.notes_ if n.word != "no-edges"]  # which nobody expected
 
     def _codes(self, labels: Any) -> NDArray[np.int32]:
         return Labels(self.classes_, self.unlabelled).encode(labels, lambda n: f"the label of node {n}")

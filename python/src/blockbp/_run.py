@@ -28,6 +28,12 @@ class BlockbpWarning(UserWarning):
     """A note of the binary: what a user would not expect."""
 
 
+class Note(str):
+    """A note of the binary, and the word by which it is known, "" of most."""
+
+    word = ""
+
+
 class ConvergenceWarning(BlockbpWarning):
     """A training ended before it converged."""
 
@@ -160,9 +166,9 @@ def run(
     arguments: Sequence[str],
     folder: Folder,
     verbose: int = 0,
-    places: Callable[[str], str] = str,
+    says: Callable[[dict[str, Any]], str] = lambda part: str(part["text"]),
     saves: Callable[[], bool] = lambda: False,
-) -> list[str]:
+) -> list[Note]:
     """Run the binary in a folder and return its notes.
 
     Parameters
@@ -173,8 +179,8 @@ def run(
         The working folder.
     verbose : int
         Whether progress is shown.
-    places : callable
-        Writes the places in a message in the words of the caller.
+    says : callable
+        Writes a part of a message, as the command sends it, in the words of the caller.
     saves : callable
         Whether the binary has something to save if it is interrupted now. It is given the
         time that this takes, or until Ctrl-C comes again.
@@ -188,12 +194,15 @@ def run(
     Interrupted
         Ctrl-C came. The binary had the time to save what it had, if it had something.
     """
-    notes: list[str] = []
+    notes: list[Note] = []
     other: list[str] = []
     failure: dict[str, Any] = {}
     show = Progress() if verbose else None
     command = [*arguments] + ([] if verbose or arguments[0] in ("check", "infer") else ["-q"])
     ended: int | None = None
+
+    def told(event: dict[str, Any]) -> str:
+        return "".join(map(says, event["parts"]))
 
     def listen() -> int:
         for raw in process.stderr:
@@ -208,7 +217,8 @@ def run(
             if "progress" in event and show is not None:
                 show(event)
             elif "note" in event:
-                notes.append(places(event["refers"]))
+                notes.append(Note(told(event)))
+                notes[-1].word = "".join(p.get("note", "") for p in event["parts"])
             elif "error" in event:
                 failure.update(event)
             elif "ended" in event:
@@ -244,7 +254,7 @@ def run(
             show.close()
     if ended == 0:
         return notes
-    text = places(failure.get("refers", "")) or "".join(other).strip() or f"{binary()} ended with code {ended}"
+    text = failure and told(failure) or "".join(other).strip() or f"{binary()} ended with code {ended}"
     if failure and ended in (2, 3):
         raise ValueError(text)
     if ended is not None and ended < 0:

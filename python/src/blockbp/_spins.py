@@ -18,7 +18,7 @@ from ._graph import Graph, instance_of
 from ._grid import grid_edges
 from ._model import Model
 from ._network import Network, sample
-from ._run import Folder, ModelError
+from ._run import Folder, ModelError, Note
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -33,6 +33,7 @@ class _Couplings(Estimator):
 
     _options = {"prior": "prior", "l2": "l2", "method": "method", "errors": "errors", "select_edges": "select-edges", **TRAINING}
     _model: str  # of the command
+    _wanted = ""  # what a state that fit has not found is to be
     errors: str
     edges_: NDArray[np.int64]
 
@@ -100,7 +101,7 @@ class _Couplings(Estimator):
         """Return numbers of states, and set classes_."""
         raise NotImplementedError
 
-    def _keep(self, run: str, notes: list[str]) -> None:
+    def _keep(self, run: str, notes: list[Note]) -> None:
         super()._keep(run, notes)
         table = os.path.join(run, "couplings.tsv")
         known = self.errors != "none" and os.path.exists(table)
@@ -234,7 +235,7 @@ class _Couplings(Estimator):
 
     def _recode(self, samples: Any) -> NDArray[np.int32]:
         """Return numbers of the states that fit found."""
-        return Labels(self.classes_, None).encode(samples, self._entry)
+        return Labels(self.classes_, None, self._wanted.format(self.classes_[0])).encode(samples, self._entry)
 
     def _entry(self, flat: int, every: bool = False) -> str:
         """Name an entry of samples, by the column of a data frame where that has a name; or every one of a site."""
@@ -298,6 +299,7 @@ class IsingModel(_Couplings):
     """
 
     _model = "ising"
+    _wanted = "want {} or 1; PottsModel takes any states"
 
     def __init__(
         self,
@@ -317,12 +319,6 @@ class IsingModel(_Couplings):
         super()._adopt(model)
         if model.states() not in (["-1", "1"], ["0", "1"]):
             raise ModelError(f"this model is of no IsingModel: its states are {', '.join(model.states())}; load it by PottsModel.load")
-
-    def _recode(self, samples: Any) -> NDArray[np.int32]:
-        try:
-            return super()._recode(samples)
-        except ValueError as err:
-            raise ValueError(str(err).partition(", which")[0] + f", want {self.classes_[0]} or 1; PottsModel takes any states") from None
 
     def _gauge(self, fields: NDArray[np.float64], couplings: NDArray[np.float64]) -> None:
         super()._gauge(fields, couplings)
@@ -376,10 +372,7 @@ class PottsModel(_Couplings):
         self._store(locals())
 
     def _encode(self, samples: Any) -> NDArray[np.int32]:
-        try:
-            self.classes_ = Labels.of([samples], None, lambda _, flat: self._entry(flat)).classes
-        except ValueError as err:
-            raise ValueError(str(err).replace("y has", "samples have")) from None
+        self.classes_ = Labels.of([samples], None, lambda _, flat: self._entry(flat), "samples have").classes
         codes = self._recode(samples)
         for site, column in enumerate(codes.T):
             states = np.unique(column[column >= 0])
@@ -419,7 +412,7 @@ def _bonds(edges: Any, sites: int) -> NDArray[np.int64]:
     try:
         ends = instance_of(Graph.of(Graph(np.zeros((sites, 1)), edges)), "").edges
     except ValueError as err:
-        raise ValueError(str(err).lstrip(".").replace("node", "site")) from None
+        raise ValueError(str(err).lstrip(".")) from None
     if (loops := np.flatnonzero(ends[:, 0] == ends[:, 1])).size:
         raise ValueError(f"edges[{loops[0]}] joins site {ends[loops[0], 0]} to itself")
     if len(ends) == 0:
