@@ -143,16 +143,15 @@ func (m *messages) copiesKept() int {
 	return oneIf(m.auto != nil && m.keepsCopies()) + oneIf(m.hasMomentum())
 }
 
-// damp is told of every pass, and whether weights stay after it. It damps sweeps whose messages circle. Where F, a bound,
-// falls by a good part of what it may, they do not: it only takes many sweeps until those through hubs have settled, and
-// with damping it would take more.
+// damp is told of every pass, and whether weights stay after it. It damps sweeps whose messages circle. Where F, a
+// bound, falls they do not: it only takes many sweeps until those through hubs have settled, and damping would make
+// that more.
 func (m *messages) damp(weightsStay bool) {
 	if m.holds.monotone {
 		return
 	}
 	s, residual := &m.progress.Circling, m.progress.Pass.Residual
-	falls := m.holds.bounded && m.auto.descends() && !m.progress.Check.Active &&
-		m.auto.descent.fell > goodPart*m.progress.Pass.Gap
+	falls := m.holds.bounded && m.auto.descends() && !m.progress.Check.Active && m.auto.descent.fell > 0
 	switch moving := falls || !weightsStay && (residual < lagging || m.holds.certified); {
 	case s.Smallest == 0 || residual < s.Smallest || moving:
 		s.Smallest, s.Passes = residual, 0

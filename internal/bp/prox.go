@@ -36,9 +36,9 @@ const (
 	kindsOfProx
 )
 
-// proximal returns ρ_s + κ_s of all nodes, of each kind; nil where none has a prox. A node that can overshoot gets its
-// answers back a sweep later where messages are damped, and what was too much grows: so the prox is what is damped
-// then. Where no node can there is no such kind, and messages are.
+// proximal returns ρ_s + κ_s of all nodes, of each kind; nil where none has a prox. Damped messages would bring answers
+// back a sweep late, and enlarge them. Where some node can overshoot damping is therefore a larger prox, and messages
+// go their whole way; where none can there is no such kind, and messages are damped.
 func proximal(g *graph.Graph, c *counting.Numbers) (rho [kindsOfProx][]float64) {
 	overshoots := false
 	for s, x := range c.Node {

@@ -20,9 +20,10 @@ import (
 // from consistent beliefs maximises (2) over all that the block can change.
 //
 // damping in (−1, 1) is the weight of the old message; below 0 messages are over-relaxed: they go farther than (5)
-// says. Nodes with c_s < 0 have a prox (prox.go), and where some could overshoot the most of it is what damps. The residual is the largest change of a log-message λ/ρ, after
-// damping, or of a log-belief; it is +Inf where a state became impossible. Beliefs count because they may be of older
-// potentials, with messages that no longer belong to them and yet repeat themselves. The error is a *NumericalError.
+// says. Nodes with c_s < 0 have a prox (prox.go), and where some could overshoot a larger one stands for damping. The
+// residual is the largest change of a log-message λ/ρ, after damping, or of a log-belief; it is +Inf where a state
+// became impossible. Beliefs count because they may be of older potentials, with messages that no longer belong to them
+// and yet repeat themselves. The error is a *NumericalError.
 func (w *Workspace) Sweep(net *Net, st *State, block *partition.Block, damping float64) (residual float64, err error) {
 	damping = w.beginSweep(net, st, block, damping)
 	defer w.endSweep(net)

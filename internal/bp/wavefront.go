@@ -111,7 +111,7 @@ func (w *Workspace) sweepTogether(net *Net, st *State, after, n int, y way) (fir
 		s := v.space
 		s.Potentials, s.arena, s.at, s.forms, s.wide, s.noProx = w.Potentials, w.arena, w.at, w.forms, w.wide, w.noProx
 		s.fit(net.maxCard, net.maxPair)
-		s.beginSweep(net, st, f.block, y.damping)
+		s.beginSweep(net, st, f.block, y.damping) // which leaves the damping: there is no prox (Facts.Dual)
 	}
 	step := 0
 	advance := func(i int) {

@@ -265,8 +265,8 @@ func resultNotes(r *learn.Result) []string {
 			"or smaller features", r.Unsettled, r.Residual))
 	}
 	if r.Damping > 0 {
-		texts = append(texts, fmt.Sprintf("{note=damped}messages circled instead of settling, and were damped by %.2g; "+
-			"numbers without negative c_s, such as {counting=convex}, need no damping", r.Damping))
+		texts = append(texts, "{note=damped}messages circled instead of settling, and sweeps were damped; "+
+			"numbers without negative c_s, such as {counting=convex}, need no damping")
 	}
 	return texts
 }
