@@ -19,7 +19,6 @@ import (
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/report"
-	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -61,7 +60,7 @@ func (a *app) trainCommand() *cobra.Command {
 	f.registerEnds(fl)
 	f.data.register(fl)
 	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
-	fl.BoolVar(&f.dryRun, "dry-run", false, "print sizes and memory, of couplings the time, and stop before training")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "print sizes and memory, and stop before training")
 	fl.BoolVar(&f.report, "report", true, "write plots and report.html")
 	fl.BoolVar(&f.plots, "plots", true, "write plots as files, too")
 	fl.BoolVar(&f.requireConvergence, "require-convergence", false, "exit with code 5 unless converged")
@@ -415,13 +414,7 @@ func (a *app) describeTraining(f *trainFlags, p *job.Prepared) error {
 	if err != nil {
 		return err
 	}
-	trial, err := p.Try(a.ctx)
-	if err != nil {
-		return err
-	}
-	d := describe.Forecast{Method: p.MethodText(), Memory: forecast, Available: memory.AvailableMemory(), Sizes: sizes,
-		Evaluation: runfolder.Float(trial.Evaluation), Training: runfolder.Float(trial.Training),
-		Total: runfolder.Float(trial.Training + trial.Beside)}
+	d := describe.Forecast{Method: p.MethodText(), Memory: forecast, Available: memory.AvailableMemory(), Sizes: sizes}
 	return a.print(f.json, &d, "%s\n", lines(d.Table().Text()))
 }
 

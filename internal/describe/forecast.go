@@ -2,14 +2,11 @@ package describe
 
 import (
 	"fmt"
-	"math"
-	"slices"
 	"strconv"
 
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/report"
-	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -18,17 +15,12 @@ type Forecast struct {
 	Method    string        `json:"method"`
 	Memory    *learn.Memory `json:"memory"`
 	Available int64         `json:"available_bytes"`
-	// Of couplings, and else NaN: seconds of an evaluation of the objective, as measured, of the training, and of all,
-	// with reading, standard errors and tables.
-	Evaluation runfolder.Float `json:"evaluation_seconds"`
-	Training   runfolder.Float `json:"training_seconds"`
-	Total      runfolder.Float `json:"total_seconds"`
 	*learn.Sizes
 }
 
 // Table is the forecast for people.
 func (f *Forecast) Table() *report.Table {
-	rows := slices.Concat(f.memoryRows(), f.timeRows(), [][]string{
+	rows := append(f.memoryRows(), [][]string{
 		{"method", f.Method},
 		{"instances", strconv.Itoa(f.Instances)},
 		{"nodes", strconv.Itoa(f.Nodes)},
@@ -36,17 +28,8 @@ func (f *Forecast) Table() *report.Table {
 		{"weights", strconv.Itoa(f.Weights)},
 		{"blocks per network", strconv.Itoa(f.Blocks)},
 		{"edges cut by blocks", fmt.Sprintf("%.1f %%", 100*f.CutFraction)},
-	})
+	}...)
 	return &report.Table{Headers: []string{"quantity", "value"}, Rows: rows}
-}
-
-func (f *Forecast) timeRows() [][]string {
-	if math.IsNaN(float64(f.Training)) {
-		return nil
-	}
-	return [][]string{{"seconds, forecast", fmt.Sprintf("%.3g: %.3g for about %.0f evaluations of %.3g s, as "+
-		"measured, and the rest beside; wide priors may take twice as many", f.Total, f.Training,
-		f.Training/f.Evaluation, f.Evaluation)}}
 }
 
 func (f *Forecast) memoryRows() [][]string {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
@@ -419,46 +418,6 @@ func (p *Prepared) Forecast() *learn.Memory {
 		m.Add("reading the data", float64(beyond), "it took more than learning will: %s", Mebibytes(reading))
 	}
 	return m
-}
-
-// tryTime bounds a trial of a training, and usualEvaluations is how many alignments of 50 to 200 sites took to the end
-// with the prior that is theirs: 48 to 64; twice as many with a wide one (results/README.md).
-const tryTime, usualEvaluations = 10 * time.Second, 55
-
-// Trial is what learning couplings takes, in seconds: an evaluation, all of them, and beside them reading, standard
-// errors where they take seconds or learn again, and tables. It is NaN of other models.
-type Trial struct{ Evaluation, Training, Beside float64 }
-
-// Try forecasts the time of learning couplings, by the beginning of it, or all where it is short.
-func (p *Prepared) Try(ctx context.Context) (t Trial, err error) {
-	if p.Options.Physics == "" || !p.Options.Method.Local() || p.Settings.Group != nil {
-		return Trial{math.NaN(), math.NaN(), math.NaN()}, nil
-	}
-	t.Beside = time.Since(p.Began).Seconds()
-	s := p.Settings
-	s.MaxTime = min(tryTime, cmp.Or(s.MaxTime, tryTime))
-	course := Doneness{Settings: s}
-	s.Recorder = func(e learn.Event) error { course.Of(e); return nil }
-	fitted, err := learn.Fit(ctx, p.Problem, s)
-	if err != nil || ctx.Err() != nil {
-		return t, cmp.Or(err, ctx.Err())
-	}
-	if t.Evaluation, t.Training = fitted.Seconds/fitted.Passes, fitted.Seconds; fitted.Status == learn.TimeLimit {
-		soon, _, _ := course.forecast()
-		if t.Training = max(usualEvaluations*t.Evaluation, 2*fitted.Seconds); !math.IsInf(soon, 1) {
-			t.Training = fitted.Seconds + 2*soon // its last half falls more slowly: alignments ended within 20 % of that
-		}
-		t.Training = min(t.Training, t.Evaluation*cmp.Or(p.Settings.MaxPasses, math.Inf(1)),
-			cmp.Or(p.Settings.MaxTime.Seconds(), math.Inf(1)))
-	}
-	began, m, found := time.Now(), p.original(fitted.Model), columns(nil)
-	if p.Options.Errors == errorsCheap {
-		found, _, _ = p.covariance(ctx, m, func(int, int) {}) // a training that it fails in notes it, and goes on
-	}
-	err = p.couplings(m, found).write(io.Discard)
-	replicates, _, _ := p.Options.bootstrap()
-	t.Beside += time.Since(began).Seconds() + float64(replicates)*t.Training
-	return t, cmp.Or(err, ctx.Err())
 }
 
 // spilled returns what makes the same counting numbers in a space, which has to be there for as long as they.
