@@ -185,12 +185,6 @@ func (d *display) watch() job.Watch {
 		Iteration: d.show,
 		Checking:  d.checking,
 		Instances: d.count,
-		Candidate: func(c job.Candidate) {
-			if !d.quiet {
-				fmt.Fprintf(d.out, "%s: log loss %.4f, accuracy %.4f\n", option.Command(c.String()), float64(c.Loss),
-					float64(c.Accuracy))
-			}
-		},
 		Note: func(text string) {
 			d.done()
 			d.app.note("%s", text)

@@ -301,8 +301,10 @@ func (r *run) choose(ctx context.Context) error {
 // compare climbs from each candidate of a grid. Finalists are what it comes to, in the order of the grid.
 func (c *selection) compare(ctx context.Context, grid []Candidate) (finalists []*trial, err error) {
 	alone, prior, ends := (*trial)(nil), 1., map[edgeRule]Candidate{}
-	for _, from := range grid {
-		if len(finalists) > 0 && c.late() {
+	count := c.watch.counter("comparing candidates")
+	defer count(len(grid), len(grid))
+	for i, from := range grid {
+		if count(i, len(grid)); len(finalists) > 0 && c.late() {
 			break
 		}
 		if c.folds == nil || from.Hops != c.seen.Hops || from.Scale != c.seen.Scale {
@@ -334,10 +336,7 @@ func (c *selection) compare(ctx context.Context, grid []Candidate) (finalists []
 		if from.Edges == noEdges && alone == nil {
 			alone, prior = found, found.Prior
 		}
-		ends[from.Edges] = found.asked
-		if finalists = append(finalists, found); c.watch.Candidate != nil {
-			c.watch.Candidate(found.Candidate)
-		}
+		ends[from.Edges], finalists = found.asked, append(finalists, found)
 	}
 	return finalists, nil
 }
