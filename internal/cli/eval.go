@@ -14,9 +14,9 @@ import (
 // evalFlags are the options of eval.
 type evalFlags struct {
 	inferenceFlags
-	models                  []string
-	out, split              string
-	likelihood, json, quiet bool
+	models     []string
+	out, split string
+	likelihood bool
 }
 
 func (a *app) evalCommand() *cobra.Command {
@@ -29,18 +29,11 @@ func (a *app) evalCommand() *cobra.Command {
 	fl := cmd.Flags()
 	fl.StringArrayVarP(&f.models, "model", "m", nil, "`MODEL` file or run folder; may be repeated")
 	fl.StringVarP(&f.out, "out", "o", "", "folder to make for a report with pictures and confusion matrices")
-	readsArguments(cmd, wantsData)
-	reads(fl, wantsModel, "model")
 	a.writes(cmd, "out", always(outputFolder))
-	forceable(cmd, forceHelp)
 	fl.StringVar(&f.split, "split", "", "graph tables: compare on this split only; labels of --observed are held")
 	fl.BoolVar(&f.likelihood, "likelihood", true, "compute how probable the labels are: a second inference where some "+
 		"are unknown")
-	f.register(fl)
-	f.data.register(fl)
-	f.data.registerMemory(fl)
-	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
-	fl.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
+	f.register(cmd)
 	return cmd
 }
 

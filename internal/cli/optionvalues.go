@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/blockbp/blockbp/internal/cut"
@@ -135,17 +136,22 @@ const (
 // decodings are the values of --decode: how beliefs become labels.
 var decodings = []string{"marginals", "map"}
 
-// inferenceFlags are the options of predictions, by predict and eval.
+// inferenceFlags are the options of predictions that predict and eval share.
 type inferenceFlags struct {
 	data                   dataFlags
 	work                   job.Inference // but for the model and what follows from it
 	counting, decode, cost string
+	json, quiet            bool
 	own                    func(option string) bool // it is given
 }
 
-// register makes the options of inference but for those of data, which stand last.
-func (f *inferenceFlags) register(fl *pflag.FlagSet) {
+// register makes the options, behind --model, which is each verb's own.
+func (f *inferenceFlags) register(cmd *cobra.Command) {
+	fl := cmd.Flags()
 	f.own = fl.Changed
+	readsArguments(cmd, wantsData)
+	reads(fl, wantsModel, "model")
+	forceable(cmd, forceHelp)
 	fl.StringVar(&f.counting, "counting", "", "other counting numbers than in training: "+countingChoices)
 	threadsVar(fl, &f.work.Threads, "number of threads")
 	fl.Float64Var(&f.work.Settled, "tol", job.PredictTolerance,
@@ -155,6 +161,10 @@ func (f *inferenceFlags) register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.decode, "decode", decodings[0], "labels: marginals (the most likely state of every node) or map (a "+
 		"most probable joint state)")
 	fl.StringVar(&f.cost, "cost", "", "labels of least expected cost: STATE=COST,... of missing a state (others 1)")
+	f.data.register(fl)
+	f.data.registerMemory(fl)
+	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
+	fl.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
 }
 
 func (f *inferenceFlags) validate() error {

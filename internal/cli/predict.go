@@ -13,8 +13,8 @@ import (
 // predictFlags are the options of predict.
 type predictFlags struct {
 	inferenceFlags
-	model, out                 string
-	clamp, json, arrays, quiet bool
+	model, out    string
+	clamp, arrays bool
 }
 
 func (a *app) predictCommand() *cobra.Command {
@@ -27,17 +27,10 @@ func (a *app) predictCommand() *cobra.Command {
 	fl := cmd.Flags()
 	fl.StringVarP(&f.model, "model", "m", "", "model file or run folder")
 	fl.StringVarP(&f.out, "out", "o", "", "folder to make, or file to write: .csv, .tsv, .conll or .conllu")
-	readsArguments(cmd, wantsData)
-	reads(fl, wantsModel, "model")
 	a.writes(cmd, "out", byExtension(false, job.TableExtensions...))
-	forceable(cmd, forceHelp)
-	f.register(fl)
 	fl.BoolVar(&f.clamp, "clamp", false, "hold the labels that the data have, and predict the others")
 	fl.BoolVar(&f.arrays, "arrays", false, "write labels.npy and beliefs.npy of all instances, not a file for each")
-	f.data.register(fl)
-	f.data.registerMemory(fl)
-	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
-	fl.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
+	f.register(cmd)
 	return cmd
 }
 
