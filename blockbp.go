@@ -140,7 +140,7 @@ func Train(ctx context.Context, data *Data, o Options) (*Model, error) {
 		return nil, err
 	}
 	defer prepared.Close()
-	n.add(append(prepared.Hints, prepared.Notes...)...)
+	n.add(prepared.Notes...)
 	result, err := prepared.Train(ctx, folder, job.Watch{Note: func(text string) { n.add(text) }, Iteration: o.Watch})
 	if err != nil {
 		return nil, err

@@ -283,7 +283,7 @@ func (a *app) prepareTraining(t *team, cmd *cobra.Command, f *trainFlags, args [
 		return nil, folder, err
 	}
 	a.noteUnused(folder.Config.Options, recalled, p.Options.Method)
-	a.noteAll(slices.Concat(p.Hints, p.Notes))
+	a.noteAll(p.Notes)
 	if f.dryRun || t.follows() {
 		folder.NoCheckpoint = !f.checkpoint
 		return p, folder, nil

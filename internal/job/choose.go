@@ -664,7 +664,8 @@ func (p *Prepared) chooseScale(ctx context.Context, each *standardise.Map) error
 	}
 	slices.SortStableFunc(finalists[1:], byScore)
 	if made := c.decide(finalists); made.Chosen.Scale != scaleEach {
-		o.Scale, p.said = made.Chosen.Scale, append(p.said, made.note())
+		o.Scale = made.Chosen.Scale
+		p.note(made.note())
 	}
 	return nil
 }

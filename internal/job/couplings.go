@@ -100,8 +100,8 @@ func (p *Prepared) physics(ctx context.Context) error {
 			o.Method, p.Choice = learn.Exact, fmt.Sprintf("the likelihood itself: elimination computes %.3g entries of "+
 				"tables for it", work)
 		} else if o.Statistics {
-			p.Notes = append(p.Notes, "the likelihood itself would take too long: couplings are those of a bound of it, and "+
-				"smaller or larger than those of the system")
+			p.note("the likelihood itself would take too long: couplings are those of a bound of it, and smaller or larger " +
+				"than those of the system")
 			return nil
 		} else {
 			o.Method, p.Choice = learn.Pseudo, fmt.Sprintf("pseudo-likelihood: the likelihood itself would take more than "+
@@ -153,7 +153,7 @@ func (p *Prepared) narrowPrior(ctx context.Context, known float64) (*standardise
 		o.Prior = chosen
 	}
 	if o.Prior < 1 {
-		p.Notes = append(p.Notes, fmt.Sprintf("most values are missing: {prior=%g} is that of couplings alone, as folds of "+
+		p.note(fmt.Sprintf("most values are missing: {prior=%g} is that of couplings alone, as folds of "+
 			"samples choose it unless it is given; that of fields is 1. So missing values are predicted better, and couplings "+
 			"are smaller than those of the system; to read these, {prior=1}", o.Prior))
 	}
@@ -264,7 +264,7 @@ func (p *Prepared) priorOfSites() {
 	prior := 1 / math.Sqrt(2*perEdge*float64(len(states)-1)*edges)
 	if given := cmp.Or(p.asked.Prior, prior); prior < 1 && given == prior { // a resumed run gives what it had
 		p.Options.Prior = prior
-		p.Notes = append(p.Notes, fmt.Sprintf("the prior of an alignment has a deviation of %.3g, as contacts are found "+
+		p.note(fmt.Sprintf("the prior of an alignment has a deviation of %.3g, as contacts are found "+
 			"best with; {prior=1} gives that of other samples", prior))
 	}
 }

@@ -299,7 +299,7 @@ func (p *Prepared) makeEdges() (err error) {
 			"weights, and with potts or balanced one type of nodes at both ends", p.Options.Edges)
 	}
 	if p.rule.strength != 0 {
-		p.said = append(p.said, p.ruleNote())
+		p.note(p.ruleNote())
 	}
 	if p.rule.name == edgesBalanced {
 		p.Evaluations = slices.Clone(p.Evaluations)

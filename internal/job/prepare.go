@@ -67,9 +67,9 @@ type Prepared struct {
 	Problem  learn.Problem
 	Settings learn.Settings // without what observes a run: Train adds that
 	Memory   *learn.Memory  // that the learner takes
-	// Hints say which choices will not do what they seem to. Notes say what was assumed of
-	// data, and what is wrong with data or settings; result and report repeat them.
-	Hints, Notes []string
+	// Notes say what was assumed of data, what was chosen, which choices will not do what they seem to, and what is wrong
+	// with data or settings; result and report repeat them.
+	Notes []string
 
 	// Selection says which edges stay, nil: all.
 	Selection *EdgeSelection
@@ -91,7 +91,6 @@ type Prepared struct {
 	space *spill.Space
 
 	scale *standardise.Map // of the features in Problem; nil: they are as they are
-	said  []string         // of what was left open, each of which may be ""
 	// hidden says what is done about missing values of samples, or is "".
 	hidden string
 
@@ -127,7 +126,7 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 		},
 		func() error {
 			said, err := p.openEdges(ctx)
-			p.said = append(p.said, said)
+			p.note(said)
 			return err
 		},
 		p.makeEdges, p.suits, p.deal,
@@ -161,7 +160,7 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 			return nil, err
 		}
 	}
-	p.note()
+	p.noteAll()
 	return p, nil
 }
 
@@ -178,19 +177,22 @@ func (p *Prepared) evaluations() (err error) {
 	return err
 }
 
-// note says what was assumed, and what is wrong.
-func (p *Prepared) note() {
-	p.Hints = slices.Concat(p.hints(), learnedFrom(p.Set, p.Evaluations))
-	p.Notes = slices.Concat(p.Notes, p.Set.Notes(), noOptimum(p.Problem))
+// note adds what there is to say; "" is nothing.
+func (p *Prepared) note(texts ...string) {
+	p.Notes = append(p.Notes, slices.DeleteFunc(texts, func(text string) bool { return text == "" })...)
+}
+
+// noteAll says what is known once all is decided.
+func (p *Prepared) noteAll() {
+	p.note(slices.Concat(p.hints(), learnedFrom(p.Set, p.Evaluations), p.Set.Notes(), noOptimum(p.Problem))...)
 	if p.featuresFirst() && p.grid == nil {
-		p.said = append(p.said, "{note=hidden}most labels are hidden: weights begin with those of node features alone; "+
-			"compare with {no-edges}")
+		p.note("{note=hidden}most labels are hidden: weights begin with those of node features alone; compare with " +
+			"{no-edges}")
 	}
 	if o := &p.Options; o.Loss != "" {
-		p.said = append(p.said, "{loss}: beliefs are no probabilities, but serve labels alone")
+		p.note("{loss}: beliefs are no probabilities, but serve labels alone")
 	}
-	said := slices.Concat(p.said, []string{p.hidden, p.Selection.note()})
-	p.Notes = append(p.Notes, slices.DeleteFunc(said, func(text string) bool { return text == "" })...)
+	p.note(p.hidden, p.Selection.note())
 }
 
 // Close gives the files of Options.Spill back. Problem must not be used any more.
@@ -227,8 +229,7 @@ func (p *Prepared) standardise(ctx context.Context) (err error) {
 	}
 	if p.scale == nil {
 		if strings.HasPrefix(p.Options.Scale, scaleOne) {
-			p.said = append(p.said, fmt.Sprintf("{scale=%s} has no effect, as no features of nodes are standardised",
-				p.Options.Scale))
+			p.note(fmt.Sprintf("{scale=%s} has no effect, as no features of nodes are standardised", p.Options.Scale))
 		}
 		return nil
 	}
