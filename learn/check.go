@@ -213,7 +213,11 @@ func (l *learner) endRun() (done bool, err error) {
 		return false, nil
 	}
 	if p.Status == StationaryPoint { // by what steps promise
-		if p.FellBack || l.claims.unknownOfClamped() > p.ofObjective(closedGap) {
+		elsewhere := l.elsewhere()
+		if elsewhere {
+			p.Reason += "; but inference from scratch finds another fixed point than the one that steps have followed"
+		}
+		if p.FellBack || elsewhere || l.claims.unknownOfClamped() > p.ofObjective(closedGap) {
 			p.Status = ObjectiveFlat
 		}
 		return true, l.record(l.checkEvent())
@@ -315,6 +319,13 @@ func (l *learner) least() float64 {
 		return math.Inf(1)
 	}
 	return l.auto.descent.least
+}
+
+// elsewhere reports that the last check, whose messages begin from scratch where inference may have several fixed points,
+// has come to another one than steps have followed, by more than they may leave.
+func (l *learner) elsewhere() bool {
+	left := max(0, l.settings.allowedGap(&l.progress)) + l.slack(min(l.progress.Pass.Residual, lagging))
+	return !l.holds.convexNumbers && math.Abs(l.progress.Objective-l.auto.descent.value) > left
 }
 
 // fallBack goes back, where a limit ended the run at weights that are worse, to those of the

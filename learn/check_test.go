@@ -1,6 +1,7 @@
 package learn
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/gen"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
@@ -208,5 +210,56 @@ func TestStartWaitsLittle(t *testing.T) {
 	apart := r.Objective - cold.Objective
 	if !(r.CheckPasses < 61 && apart <= r.Suboptimality && -apart <= cold.Suboptimality) {
 		t.Errorf("%s: objective %v, %v from zero; checks %v", r.Status, r.Objective, cold.Objective, r.CheckPasses)
+	}
+}
+
+// hubs draws labels of a network with hubs by sweeps of Gibbs sampling: an edge couples its ends, less so where both
+// have many neighbours, which the model that learns them does not know.
+func hubs(seed uint64, nodes int) Problem {
+	const states, features, coupling = 3, 7, 2
+	rng, g := source(seed), must(gen.BarabasiAlbert(nodes, 4, source(seed+1)))
+	labels, x, unary := make([]int32, nodes), make([]float64, nodes*features), make([]float64, nodes*states)
+	var weights [features * states]float64
+	for i := range weights {
+		weights[i] = 0.8 * rng.NormFloat64()
+	}
+	for s := range nodes {
+		for j := range features {
+			x[s*features+j] = rng.NormFloat64()
+			for i := range states {
+				unary[s*states+i] += x[s*features+j] * weights[j*states+i]
+			}
+		}
+	}
+	for range 20 {
+		for s := range nodes {
+			score := append([]float64(nil), unary[s*states:][:states]...)
+			for _, d := range g.Incoming(int32(s)) {
+				v := g.Source(d)
+				score[labels[v]] += coupling / math.Sqrt(float64(min(g.Degree(int32(s)), g.Degree(v))))
+			}
+			for i := range score {
+				score[i] -= math.Log(rng.ExpFloat64())
+			}
+			for i := range score {
+				if score[i] > score[labels[s]] {
+					labels[s] = int32(i)
+				}
+			}
+		}
+	}
+	model := must(crf.NewModel(crf.Homogeneous(crf.NumberedStates(states), features, 1)))
+	return homogeneous(model, g, x, features, labels, 1)
+}
+
+// TestFixedPointOfSteps: where messages follow weights to a fixed point that inference from scratch does not find, steps
+// that promise little claim nothing.
+func TestFixedPointOfSteps(t *testing.T) {
+	for seed := range uint64(3) {
+		r := fit(t, hubs(seed, 300).with("bethe"), Settings{Method: BBPL, Proof: 1e-3, MaxPasses: 1000})
+		t.Log(r.Status, r.Passes, r.GradientNorm, r.FirstGradientNorm, r.Reason)
+		if r.Status.Stationary() && !(r.GradientNorm < 0.1*r.FirstGradientNorm) {
+			t.Errorf("%d: %s, gradient norm %v, %v at the start", seed, r.Status, r.GradientNorm, r.FirstGradientNorm)
+		}
 	}
 }
