@@ -134,7 +134,8 @@ func (w *Workspace) Iterate(ctx context.Context, net *Net, st *State, block *par
 		}
 		if o.Sweeps-bestAt >= stallWindow && !w.falls(&y) {
 			best, bestAt, y.began, w.residuals = last, o.Sweeps, o.Sweeps, w.residuals[:0]
-			if !net.Counting.Facts.Dual || y.damping < 0 {
+			most := y.damping > 0 && net.proximal[mostProx] != nil
+			if !most && (!net.Counting.Facts.Dual || y.damping < 0) {
 				y.damping = MoreDamping(y.damping)
 			}
 			w.forecast.again()

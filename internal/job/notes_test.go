@@ -41,7 +41,7 @@ func TestResult(t *testing.T) {
 		{learn.Result{Unsettled: "block 3", Residual: 0.001}, ""},
 		{learn.Result{Seeded: []string{"topic", "kind"}}, `some states of node type "topic", "kind" alike, as states that no label has: their weights began at small random numbers of {seed}`},
 		{learn.Result{AtStart: true, Status: learn.PassLimit, Iterations: 7}, "7 iterations, none of which is known to have made the objective smaller, so that the model has the weights that the run began with; go on with a higher limit"},
-		{learn.Result{Damping: 0.3}, "were damped by 0.3"},
+		{learn.Result{Damping: 0.3}, "sweeps were damped"},
 	} {
 		texts := resultNotes(&test.result)
 		if said := strings.Join(texts, "\n"); len(texts) > 1 || !strings.Contains(said, test.want) || test.want == "" && said != "" {
