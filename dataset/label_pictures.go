@@ -56,7 +56,7 @@ func (l *imageLoader) readColours() {
 		if l.chooseColours(counts, forms); len(l.problems) == 0 {
 			l.mapColours(&l.set.Recipe)
 		}
-	case r == nil && len(names) == 0 && (n > 8 || n > 5 && masks) && l.areBlurred(n):
+	case r == nil && len(names) == 0 && (n > 8 || n > 5 && masks) && l.areBlurred(greys):
 		l.failAt(forms[numbersGreys], "", softRemedy+"; of masks, in Python with PIL Image.open(p).convert(\"L\").point("+
 			"lambda g: g // 128 * 255).save(p); if each is a state, name all by {states}",
 			"the labels of all pictures are %d greys, as of soft borders or jpg", n)
@@ -72,24 +72,24 @@ func (l *imageLoader) readColours() {
 	}
 }
 
-// areBlurred reports whether most of so many greys are what interpolation or jpg makes at borders: next to their
-// pixels the same grey is rarer than others.
-func (l *imageLoader) areBlurred(greys int) bool {
+// areBlurred reports whether most greys, two of them too large for numbers of classes, are what interpolation or jpg
+// makes at borders: next to their pixels the same grey is rarer than others. White may hide, and tells nothing.
+func (l *imageLoader) areBlurred(greys []int32) bool {
 	var same [math.MaxUint8 + 1]int // neighbours, less others
 	for _, d := range l.images {
-		for m, s := d.labels, 0; m != nil && m.form == numbersGreys && s+m.cols < len(m.numbers); s++ {
-			y := m.numbers[s+m.cols] & math.MaxUint8
-			for _, at := range []int{s, s + m.cols - 1} { // above, and before
-				z := m.numbers[at] & math.MaxUint8
-				if same[y]--; y == z {
-					same[y] += 4
+		for m, s := d.labels, 0; m != nil && m.form == numbersGreys && s < len(m.numbers); s++ {
+			for _, step := range []int{1, m.cols} { // before, and above
+				y, z := m.numbers[s]&math.MaxUint8, m.numbers[max(0, s-step)]&math.MaxUint8
+				if told := s >= step && (step > 1 || s%m.cols > 0) && max(y, z) < voidLabel; told && y == z {
+					same[y] += 2
+				} else if told {
+					same[y], same[z] = same[y]-1, same[z]-1
 				}
-				same[z]--
 			}
 		}
 	}
 	blurred := slices.DeleteFunc(same[:], func(n int) bool { return n >= 0 })
-	return 2*len(blurred) > greys
+	return 2*len(blurred) > len(greys) && greys[len(greys)-2]&math.MaxUint8 > mostColours
 }
 
 // areEven reports whether greys from black to white, not too many, are in even steps, but for rounding.

@@ -167,6 +167,23 @@ func TestLabelArrays(t *testing.T) {
 	refuses(t, writeFiles(t, files), Options{}, "shape is [2, 4, 2], want [h, w], none of them 0; of one-hot labels ")
 }
 
+// TestSparseLabels: labels of single pixels, lines and noise are no soft borders.
+func TestSparseLabels(t *testing.T) {
+	for name, class := range map[string]func(x, y int) int{
+		"points":    func(x, y int) int { return map[bool]int{true: 20 + 20*(y/4), false: 255}[x%3 == 1 && y%4 == 1] },
+		"scribbles": func(x, y int) int { return map[bool]int{true: 20 + 20*(y/4), false: 255}[y%4 == 1] },
+		"noise":     func(x, y int) int { return x * y % 97 % 10 },
+	} {
+		p := image.NewGray(image.Rect(0, 0, 40, 40))
+		for i := range p.Pix {
+			p.Pix[i] = uint8(class(i%40, i/40))
+		}
+		square := map[string]string{"images/a.png": pictureOf(t, p), "features/a.npy": cells(40, 40, 1)}
+		set := mustOpen(t, writeFiles(t, labelFolder(t, square, p)), Options{})
+		oracle.Equal(t, len(set.Schema.NodeTypes[0].States), 10, "%s: the number of states", name)
+	}
+}
+
 // TestLabelPicturesRefuse: what is no picture of labels says how to make one of it.
 func TestLabelPicturesRefuse(t *testing.T) {
 	soft := image.NewGray(image.Rect(0, 0, 40, 40))

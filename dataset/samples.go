@@ -313,29 +313,15 @@ func (p *sampleReader) leave(c int) string {
 		"divide what is measured into classes, as at the median", "NAME", option.Literal(cmp.Or(p.columns[c].Name, "NAME")))
 }
 
-// number gives cells the states of their columns. A 0 or -1 that is none of them is a missing value, unless it may be
-// another name of a state: of the model's first one, which stands nowhere, or where a column has nothing else beside 1.
+// number gives cells the states of their columns.
 func (p *sampleReader) number(texts []labelTexts) {
-	missing, doubts, first := 0, make([]*option.Error, len(p.states)), make([]bool, len(p.states)) // of each type
 	for c := range texts {
-		t, a := &texts[c], p.columns[c].Type
-		states, of := p.states[a], make([]int32, len(t.texts))
+		t, states := &texts[c], p.states[p.columns[c].Type]
+		of := numeric.Map(t.texts, func(text string) int32 { return int32(slices.Index(states, text)) })
 		for x, text := range t.texts {
-			if of[x] = int32(slices.Index(states, text)); of[x] >= 0 {
-				first[a] = first[a] || of[x] == 0
-				continue
-			}
-			err := t.at(x, option.DidYouMean(text, states), "column %d has %q, which is no state of the model", c+1,
-				option.Short(text))
-			switch one, n := t.number["1"], t.count[x]; {
-			case p.o.Recipe != nil && text != "0" && text != hiddenNumber:
-				p.Keep(err)
-			case p.o.Recipe != nil:
-				missing, doubts[a] = missing+n, cmp.Or(doubts[a], err)
-			case text == hiddenNumber && len(t.texts) == 2 && t.texts[one] == "1" && farFewer*n > t.total-n &&
-				!p.manifest.HiddenLabels:
-				p.Keep(t.at(x, "write the states of all columns alike, and leave cells empty if the value is not known",
-					"column %d has -1 and 1, and others 0 and 1, beside which -1 would be a missing value", c+1))
+			if of[x] < 0 && p.o.Recipe != nil && text != "0" && text != hiddenNumber {
+				p.Keep(t.at(x, option.DidYouMean(text, states), "column %d has %q, which is no state of the model", c+1,
+					option.Short(text)))
 			}
 		}
 		for i := c; i < len(p.labels); i += len(texts) {
@@ -344,9 +330,35 @@ func (p *sampleReader) number(texts []labelTexts) {
 			}
 		}
 	}
-	for a, err := range doubts {
-		if err != nil && !first[a] {
-			err.Remedy = "write " + option.FirstFew(p.states[a]) + ", and leave cells empty if the value is not known"
+	p.noteUnknown(texts)
+}
+
+// noteUnknown looks at each 0 and -1 that is no state: a missing value, unless it may be another name of one. So may -1
+// in training, beside 1 alone, where no column has 0 as well, and both for a model of spins, where all of many are 1.
+func (p *sampleReader) noteUnknown(texts []labelTexts) {
+	missing, many := 0, 20
+	for a, states := range p.states {
+		var err *option.Error
+		known, three := map[string]int{}, p.manifest.HiddenLabels
+		for c := range texts {
+			t := &texts[c]
+			for x := 0; p.columns[c].Type == a && x < len(t.texts); x++ {
+				switch text, n := t.texts[x], t.count[x]; {
+				case slices.Contains(states, text):
+					known[text] += n
+				case p.o.Recipe != nil:
+					missing, err = missing+n, cmp.Or(err, t.at(x, "write "+option.FirstFew(states)+", and leave cells empty if "+
+						"the value is not known", "column %d has %q, which is no state of the model", c+1, option.Short(text)))
+				case len(t.texts) != 2:
+					three = three || len(t.texts) == 3
+				case text == hiddenNumber && t.texts[1-x] == "1" && farFewer*n > t.total-n:
+					err = cmp.Or(err, t.at(x, "write the states of all columns alike, and leave cells empty if the value is not "+
+						"known", "column %d has -1 and 1, and others 0 and 1, beside which -1 would be a missing value", c+1))
+				}
+			}
+		}
+		spins := slices.Contains([]string{"0 1", "-1 1"}, strings.Join(states, " ")) && known["1"] >= many && len(known) == 1
+		if err != nil && (p.o.Recipe == nil && !three || p.o.Recipe != nil && spins) {
 			p.Keep(err)
 		}
 	}

@@ -301,6 +301,7 @@ func TestColumnKinds(t *testing.T) {
 		"12 kg":      `f:22:c: "12 kg" is no number that can be used, while 20 of the 21 cells of this column are meant as numbers; write digits`,
 		"1,5":        `f:22:c: "1,5" is no number that can be used, while 21 of the 21 cells`,
 		"1\u202f200": `"1\u202f200" is no number that can be used, while 21 of the 21 cells`,
+		"2\u2009500": `decimal point alone, as by python3`,
 		"inf":        `"inf" is no number that can be used`,
 	} {
 		_, _, err := decide(append(numbers, cell)...)
@@ -311,6 +312,9 @@ func TestColumnKinds(t *testing.T) {
 	oracle.Equal(t, (&column{Name: "c", Mean: math.Inf(1)}).sound(), false, "a mean that is not finite is sound")
 	oracle.Equal(t, (&column{Name: "c", Values: []string{"a", "a"}}).sound(), false, "a value twice is sound")
 	_, note, _ := decide("Red", "blue", "red", "blue")
+	said := formats.ReadTable("f", []byte("id\tc\na\tRed\nb\tblue\nc\tred\nd\tblue\n"), false)
+	_, err = look("c", said).decide(true, func(text string, _ ...any) { t.Errorf("of text, as said, it notes %q", text) })
+	oracle.OK(t, err)
 	oracle.Equal(t, note, `in column "c" "Red" and "red" are two categories, and differ in case, zeros or Unicode form `+
 		"alone: write them alike if they mean one", "a note on case")
 	var days []string
@@ -319,7 +323,8 @@ func TestColumnKinds(t *testing.T) {
 	}
 	_, note, _ = decide(days...)
 	oracle.Contains(t, note, `column "c" has days, times or numbers with a unit, as "2020-01-01", each a category; write`)
-	for text, told := range map[string]bool{"3/4/20%02d": true, "%02d:30": true, "2020-%02d": true, "%d-99": false, "1.%d": false} {
+	for text, told := range map[string]bool{"3/4/20%02d": true, "%02d:30": true, "2020-01-%02dT10:30": true,
+		"2020-%02d": false, "%d-99": false, "1.%d": false, "1.2.%d": false, "10%d-10": false, "10.0.0.%d": false} {
 		var cells []string
 		for i := range 60 {
 			cells = append(cells, fmt.Sprintf(text, 10+i%9))

@@ -35,6 +35,7 @@ const (
 	// roundedMeans is by how much means may contradict each other where how many observations they are of is not known:
 	// as those do that are written with four digits.
 	roundedMeans = 1e-3
+	roundedEntry = 0.00501 // and by how much an entry of two decimals is off
 	// surprising is by how many standard deviations they may where it is known.
 	surprising = 4
 	// apartTold is above what rounding leaves between means of the same samples.
@@ -98,7 +99,7 @@ func (in *npzInstance) means(array, weights string, count, size int) []numeric.M
 			sum += table[j]
 		}
 		least, most := slices.Min(table), slices.Max(table) // NaN if one is
-		if least < 0 || math.IsInf(sum, 1) || sum < 1-roundedMeans {
+		if least < 0 || math.IsInf(sum, 1) || sum <= max(0, 1-roundedEntry*float64(size)) {
 			in.Add(0, fmt.Sprintf("%s[%d]", array, i), "write nan where nothing is known",
 				"has entries from %v to %v, %.6g in all, want probabilities, which are 1 in all, or counts", least, most, sum)
 		}

@@ -111,8 +111,9 @@ var written = regexp.MustCompile(`(?i)^[-+]?(?:[$€£¥]?\pZ?\d+(?:[,.'’\pZ]\
 	`\pZ?[$€£%]?|inf)$`)
 
 // measured matches lines of numbers with a unit, and of days and times.
-var measured = regexp.MustCompile(`(?m)^(?:[-+]?\d+(?:[.,]\d+)? ?[\pL°/]+[²³]?|` +
-	`(?:\d{4}[-/.]\d\d?|\d\d?[-/.]\d\d?[-/.]\d{2,4}|\d\d?:\d\d)\b.*)(?:\n|$)`)
+var measured = regexp.MustCompile(strings.NewReplacer("MONTH", `(?:0?[1-9]|1[0-2])`, "YEAR", `(?:19|20)\d\d`, "TIME",
+	`\d\d?:\d\d(?:[: ].*)?`).Replace(`(?m)^(?:[-+]?\d+(?:[.,]\d+)? ?[\pL°/]+[²³]?|TIME|(?:YEAR[-/.]MONTH(?:[-/.]\d\d?)?|` +
+	`(?:MONTH[-/.]\d\d?|\d\d?[-/.]MONTH)(?:[-/.]YEAR|/\d\d))(?:[T ]TIME)?)(?:\n|$)`))
 
 // look looks at all cells of a column.
 func look(name string, tables ...*formats.Table) *columnSurvey {
@@ -163,9 +164,8 @@ func meanOf(values []float64) float64 {
 // decide says how the column becomes features: nil where it is left out, as a note says. text says that it is said to
 // be text, and not numbers. Of lists the features are still to be counted.
 func (c *columnSurvey) decide(text bool, note func(format string, arguments ...any)) (col *column, err error) {
-	col = &column{Name: c.name}
+	col, name, different, instead := &column{Name: c.name}, option.Short(c.name), len(c.count), "nothing"
 	values, meant, odd := c.numbers()
-	name, different, instead := option.Short(c.name), len(c.count), "nothing"
 	switch {
 	case c.total == 0:
 		if c.missing > 0 {
@@ -189,7 +189,7 @@ func (c *columnSurvey) decide(text bool, note func(format string, arguments ...a
 	case !text && (float64(meant) >= nearlyAll*float64(c.total) ||
 		different > manyStates && meant+c.count[odd] == c.total): // the same text beside many numbers is a mark
 		how := ","
-		if written.MatchString(c.texts[odd]) && strings.ContainsAny(c.texts[odd], "$€£¥%,. '’\u00a0\u202f") {
+		if written.MatchString(c.texts[odd]) && strings.Trim(c.texts[odd], "+-0123456789eEinfINF") != "" {
 			how = ", as by " + formats.Look(c.table.File).Advise("numbers as people write them") + ";"
 		}
 		err := c.at(odd, "write digits and a decimal point alone"+how+" leave the cell empty if the number is not known, or "+
@@ -202,8 +202,9 @@ func (c *columnSurvey) decide(text bool, note func(format string, arguments ...a
 			"states; write days as numbers, and lists as columns", name, c.total, different, option.Short(c.texts[0]))
 		return nil, nil
 	default:
-		c.categories(col, note)
-		c.noteAlike(note, fmt.Sprintf("in column %q", name), "categories")
+		if c.categories(col, note); !text {
+			c.noteAlike(note, fmt.Sprintf("in column %q", name), "categories")
+		}
 		if all := strings.Join(c.texts, "\n"); !text && different > fewCells && measured.ReplaceAllString(all, "") == "" {
 			note("column %q has days, times or numbers with a unit, as %q, each a category; write plain numbers if they measure",
 				name, option.Short(c.texts[0]))

@@ -114,6 +114,11 @@ func TestTextRefuses(t *testing.T) {
 	}
 	refuses(t, writeFiles(t, map[string]string{"x.txt": "Ann\tB-PER\nsees\tO\nBo\tB-PER\n\nCy\tN\tB-PER\n"})+"/x.txt", Options{},
 		"x.txt:5: the number of columns is 3, want 2")
+	refuses(t, writeFiles(t, map[string]string{"x.txt": "1\tAnn\tX\n2\tsees\tY\n3\tBo\tX\n\n1\tCy\n"})+"/x.txt", Options{},
+		"x.txt:5: the number of columns is 2, want 3")
+	text := "N\tcat\tXx\nV\truns\tXx\tx\nD\tthe\tXx\nX\tnow\tx\nN\tman\tx\n" // attributes, the last of which are few
+	set := mustOpen(t, writeFiles(t, map[string]string{"x.txt": text})+"/x.txt", Options{})
+	oracle.Equal(t, set.Schema.NodeTypes[0].States, []string{"D", "N", "V", "X"}, "the states of attributes")
 	refuses(t, writeFiles(t, map[string]string{"x.crfsuite": "A\tw:x\tv\nB\tw\tv\n"}), Options{}, `x.crfsuite:1: attribute "w:x": want NAME or NAME:NUMBER`)
 	refuses(t, writeFiles(t, map[string]string{"w.txt": "\xff\xfea\x00"})+"/w.txt", Options{}, "iconv -f UTF-16")
 	refuses(t, writeFiles(t, map[string]string{"list.txt": "my data/0.npz\nmy data/1.npz\n"})+"/list.txt", Options{}, "list.txt: it is a list of files, which is not read; give the files that it names")

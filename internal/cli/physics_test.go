@@ -334,7 +334,8 @@ func TestStatistics(t *testing.T) {
 		{math.NaN(), 300, 0, "means are missing of 1 of 8 nodes and edges"}, {0.05, 100, 0,
 			"contradict those of nodes by 0.0"},
 		{0.05, 1e6, 3, "state 0 of node"}, {-0.5, 100, 3, "edge_means[0]: has entries from"},
-		{0, 0, 3, "write nan where nothing is known"}, {0, 0.7, 3, "0.7 in all, want probabilities, which are 1 in all"}, {0, 1, 0, "of how many observations"},
+		{0, 0, 3, "write nan where nothing is known"}, {0, 0.7, 3, "0.7 in all, want probabilities, which are 1 in all"},
+		{0, 1, 0, "of how many observations"}, {0, 0.97, 0, ""}, // as rounded to two decimals
 	} {
 		means(t, samples, path, c.change, c.observations)
 		o := run(t, "train", "--statistics", path, "--model", "potts", "-q", "--force", "-o", out)

@@ -42,7 +42,7 @@ type Text struct {
 	Most       int
 	Usual      int                // of most lines: one that differs is a slip
 	named      int                // fields behind the first that are NAME=VALUE, less those that are not
-	ends       [2]map[string]bool // what the first fields are, and the last
+	ends       [3]map[string]bool // what the first fields are, the second, and the last
 
 	Counts   bool // the first field counts the tokens of every sentence, from 0 or 1
 	Numbered bool // and it is no token, as others follow
@@ -52,7 +52,7 @@ type Text struct {
 // ReadText looks at the lines of tagged text; without any, Ends is 0. The error is that of what is no text.
 func ReadText(path string, data []byte) (*Text, error) {
 	text := strings.ReplaceAll(string(data), "\r\n", "\n")
-	f := &Text{Path: path, Text: text, columns: map[int]int{}, Counts: true, ends: [2]map[string]bool{{}, {}}}
+	f := &Text{Path: path, Text: text, columns: map[int]int{}, Counts: true, ends: [3]map[string]bool{{}, {}, {}}}
 	if err := NotText(path, data); err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func ReadText(path string, data []byte) (*Text, error) {
 			next++
 			most = max(most, next-from)
 			f.columns[len(fields)]++
-			f.ends[0][fields[0]], f.ends[1][fields[len(fields)-1]] = true, true
+			f.ends[0][fields[0]], f.ends[1][fields[min(1, len(fields)-1)]], f.ends[2][fields[len(fields)-1]] = true, true, true
 			for _, field := range fields[1:] {
 				if f.named--; strings.Index(field, "=") > 0 {
 					f.named += 2
@@ -172,7 +172,7 @@ func (f *Text) fields(text string) []string {
 
 // Form says how the lines are to be read: as the name of the file tells, or else as attributes where these are
 // separated by tabs, as many as a token has, or most of them are NAME=VALUE. Of labels, which stand first then, there
-// are fewer than of last attributes; where there are more, a column is missing.
+// are fewer than of attributes; where numbers of words stand first, or more of them, a column is missing.
 func (f *Text) Form() string {
 	switch {
 	case filepath.Ext(f.Path) == CrfsuiteExtension:
@@ -181,7 +181,7 @@ func (f *Text) Form() string {
 		return TextCoNLLU
 	case !f.tabs, slices.Contains([]string{".conll", ".conllu", ".iob", ".bio"}, filepath.Ext(f.Path)):
 		return TextColumns
-	case f.named > 0, f.Least != f.Most && (len(f.ends[1]) < 2 || len(f.ends[0]) <= len(f.ends[1])):
+	case f.named > 0, f.Least != f.Most && !f.Numbered && len(f.ends[0]) <= max(len(f.ends[1])-1, len(f.ends[2])):
 		return TextAttributes
 	}
 	return TextColumns
