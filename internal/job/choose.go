@@ -116,9 +116,10 @@ func (p *Prepared) openEdges(ctx context.Context) (said string, err error) {
 		chosen.Prior, p.Options.Prior = evenPrior, evenPrior
 	}
 	p.Options.Edges = chosen.Edges.String()
+	asked := map[bool]option.Text{true: " and edges bear out"}[!p.large()]
 	return fmt.Sprintf("{note=few-labels}few labels: %d are too few to choose by, neighbours are taken to be alike, as "+
-		"far as degrees and the number of states justify and edges bear out, and classes to be equally frequent: %s",
-		len(knownLabels(p.Problem.Data[0])), chosen), nil
+		"far as degrees and the number of states justify%s, and classes to be equally frequent: %s",
+		len(knownLabels(p.Problem.Data[0])), asked, chosen), nil
 }
 
 // candidates are the grid, or none where there is nothing to compare, as where labels of most nodes are known and edges
@@ -560,23 +561,27 @@ func difference(a, b []float64) (mean, err float64) {
 // decide takes the first finalist, unless a later one is better by more than one standard error, or two of them
 // against what is usual, or for edges that make neighbours differ, which take leastEvidence of all labels, too. What is
 // usual is the first one, if it has edges: what is learned where no label is hidden, with labels of most nodes, or,
-// without features, what fewer labels have. These tell whether neighbours are alike, and of those, edges tell how much.
+// without features, what fewer labels have. Fewer labels tell whether neighbours are alike. If they are, their edges
+// tell how much: the strength that these bear out is taken unless all labels have twice leastEvidence against it.
 func (c *selection) decide(finalists []*trial) *Choice {
 	made := &Choice{Metric: c.metric, Cut: c.late()}
 	chosen, best := finalists[0], slices.MinFunc(finalists, byScore)
 	for _, t := range finalists {
-		errors, least := 1.0, 0.0
-		if chosen == finalists[0] && chosen.asked.Edges != noEdges {
-			errors = 2
+		behind, err := apart(chosen, t)
+		usual, evidence := chosen == finalists[0], leastEvidence/float64(len(t.losses))
+		borne := usual && t != chosen && t.Edges.name == edgesBalanced && t.Edges.strength > 0 && c.p.fewLabels()
+		switch {
+		case borne:
+			err = -2 * evidence
+		case t.Edges.strength < 0:
+			err = max(evidence, 2*err)
+		case usual && chosen.asked.Edges != noEdges:
+			err *= 2
 		}
-		if t.Edges.strength < 0 {
-			errors, least = 2, leastEvidence/float64(len(t.losses))
+		if behind > err {
+			chosen, made.Borne = t, borne
 		}
-		borne := t.Edges.name == edgesBalanced && t.Edges.strength > 0 && chosen == finalists[0] && c.p.fewLabels()
-		if behind, err := apart(chosen, t); borne || behind > max(least, errors*err) {
-			chosen = t
-		}
-		_, err := apart(t, best)
+		_, err = apart(t, best)
 		t.Error = runfolder.Float(err)
 		made.Candidates = append(made.Candidates, t.Candidate)
 	}
@@ -696,6 +701,8 @@ type Choice struct {
 	Seconds    float64     `json:"seconds"`
 	// Cut: the time for the choice was over, perhaps before all were compared.
 	Cut bool `json:"cut,omitempty"`
+	// Borne: edges bear out the strength that was chosen, which few labels would not tell from what is usual.
+	Borne bool `json:"borne,omitempty"`
 }
 
 // note says what was chosen; the table has the others.
@@ -706,6 +713,9 @@ func (c *Choice) note() string {
 	}
 	text := fmt.Sprintf("{note=chosen}%d candidates were compared %s, and chosen is %s: log loss %.4f, accuracy %s",
 		len(c.Candidates), how, c.Chosen, c.Chosen.Loss, percent(float64(c.Chosen.Accuracy)))
+	if c.Borne {
+		text += ", as edges bear this strength out"
+	}
 	if c.Chosen.Scale == "" {
 		text = "labels are hidden: " + text
 	}

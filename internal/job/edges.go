@@ -176,8 +176,8 @@ func edgeWeights(in *crf.Instance) []float64 {
 }
 
 // borneOut is the rule of nodes without features with the strength, of some around its own, whose predictions explain
-// edges best, by leastEvidence at least: groups of many nodes tell more of it than few labels. What one neighbour may
-// claim stays, as that grows with strength times power.
+// edges best, by leastEvidence at least: groups of many nodes tell more of it than few labels. The power falls as the
+// strength rises: what one neighbour may claim grows with their product, and stays what it is.
 func (p *Prepared) borneOut(ctx context.Context, rule edgeRule) (best edgeRule, err error) {
 	m, err := crf.NewModel(p.Problem.Model.Schema)
 	if err != nil || !p.bare() || !p.mostHidden() || p.large() || !p.made(rule.name) {

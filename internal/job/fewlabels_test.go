@@ -16,6 +16,7 @@ import (
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/internal/runfolder"
 )
 
 // network is one whose nodes have labels and no features.
@@ -214,7 +215,8 @@ func TestCouplings(t *testing.T) {
 
 // TestBorneOut: edges of a ring whose arcs are classes bear out stronger couplings than degrees justify, and those of
 // many blocks weaker ones, which predict better; the power falls as strength grows. Where classes have no edges between
-// them all strengths explain these as well, and nothing changes.
+// them all strengths explain these as well, and nothing changes; nor where the gain is too little, in a small network,
+// nor where a network is large, of which the note says nothing of edges.
 func TestBorneOut(t *testing.T) {
 	arcs, parts := network{states: 4, labels: make([]int32, 160)}, planted(2, 20, 0, 0, 1)
 	r := rand.New(rand.NewPCG(3, 6))
@@ -244,7 +246,8 @@ func TestBorneOut(t *testing.T) {
 	}{
 		"arcs": {arcs, 1, 3, "balanced:2^1.6", .05}, "folds": {planted(6, 15, 8, .1, 2), 2, 2, "balanced:0.71^", .03},
 		"blocks": {planted(10, 15, 8, .1, 5), 1, 5, "balanced:0.71^4.5", .05},
-		"parts":  {parts, 1, 1, "balanced:1^2.7", 0},
+		"parts":  {parts, 1, 1, "balanced:1^2.7", 0}, "little": {planted(3, 8, 4, .1, 19), 1, 19, "balanced:1^2.9", 0},
+		"large": {planted(40, 15, 8, .1, 5), 1, 5, "balanced:1^", 0},
 	} {
 		task := c.net.task(t, c.net.some(c.each, c.seed))
 		r := train(t, Options{}, task, nil)
@@ -252,6 +255,24 @@ func TestBorneOut(t *testing.T) {
 		if got := r.Scores[0].Score.Accuracy(); !strings.HasPrefix(r.Summary.Edges, c.edges) || got < usual+c.gain {
 			t.Errorf("%s: %s, accuracy %v, %v with what degrees justify", name, r.Summary.Edges, got, usual)
 		}
+		said := strings.Contains(strings.Join(r.Summary.Notes, "\n"), "bear")
+		oracle.Equal(t, said, name != "large", "%s: edges are said to bear it out", name)
+	}
+}
+
+// TestLabelsAgainstEdges: few labels have to be 1/e² times as likely for the strength that edges bear out not to be
+// taken, and the note says why it is.
+func TestLabelsAgainstEdges(t *testing.T) {
+	net := planted(3, 8, 4, .1, 19)
+	c := &selection{p: prepare(t, Options{}, net.task(t, net.some(2, 1)))}
+	made := func(strength, loss float64) *trial {
+		of := Candidate{Edges: edgeRule{edgesBalanced, strength, 2}, Loss: runfolder.Float(loss)}
+		return &trial{Candidate: of, asked: of, losses: slices.Repeat([]float64{loss}, 6)}
+	}
+	for more, want := range map[float64]float64{.2: 2, .3: 1} { // and strengths have a prior
+		got := c.decide([]*trial{made(1, 1), made(2, 1+more)})
+		oracle.Equal(t, got.Chosen.Edges.strength, want, "strength at a log loss of %v more", more)
+		oracle.Equal(t, strings.Contains(got.note(), "edges bear this strength out"), want == 2, "%v: noted", more)
 	}
 }
 

@@ -278,9 +278,10 @@ func DataError(path string, err error) error { return dataf("%s", withPath(path,
 
 // withPath puts the path in front of an error that does not name it yet.
 func withPath(path string, err error) option.Text {
-	before, after, named := strings.Cut(option.References(err), path)
-	if !named {
-		before, after = "", ": "+before
+	text := " " + option.References(err)
+	at := strings.LastIndex(text, " "+path+": ") // a path may be a word of the message, too
+	if at < 0 {
+		return option.Place(path, 0, "") + option.Text(":"+text)
 	}
-	return option.Text(before) + option.Place(path, 0, "") + option.Text(after)
+	return option.Text(text[1:at+1]) + option.Place(path, 0, "") + option.Text(text[at+1+len(path):])
 }

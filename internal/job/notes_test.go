@@ -1,6 +1,7 @@
 package job
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/numeric"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/learn"
 )
@@ -69,6 +71,17 @@ func TestDrawn(t *testing.T) {
 			oracle.OK(t, err)
 			said := strings.HasPrefix(m.Drawn(p), "100.00 % of the nodes are labelled off, and in no network")
 			oracle.Equal(t, said, says && held == nil, "share %s, held %v", learned, held)
+		}
+	}
+}
+
+// TestDataError: a program is told where the file's name is, although the message has its letters before.
+func TestDataError(t *testing.T) {
+	for path, text := range map[string]string{"m": "model: m: has no end", "model": "model: model: has no end", "x": "has no end"} {
+		parts := option.Parts(option.References(DataError(path, errors.New(text))))
+		at := slices.IndexFunc(parts, func(p option.Part) bool { return len(p.At) > 0 && p.At[0] == path })
+		if at < 0 || parts[at+1].Text != ": has no end" || at > 0 && parts[0].Text != "model: " {
+			t.Errorf("%s: parts %+v", path, parts)
 		}
 	}
 }

@@ -42,7 +42,10 @@ const separator = "\x00"
 
 // Place refers to a place in a file, or to all of it; see Error.
 func Place(file string, line int, place string) Text {
-	number := strings.TrimPrefix(strconv.Itoa(line), "0")
+	number := ""
+	if line > 0 {
+		number = strconv.Itoa(line)
+	}
 	return Text("{place=" + Literal(file) + separator + number + separator + Literal(place) + "}")
 }
 

@@ -98,12 +98,12 @@ type Part struct {
 
 // Parts takes a text apart. What looks like a reference and is none is text.
 func Parts(text string) (parts []Part) {
-	for text != "" {
-		found := append(reference.FindStringSubmatch(text), text, "", "", "")
+	for found := reference.FindStringSubmatch(text); found != nil; found = reference.FindStringSubmatch(text) {
 		before, after, _ := strings.Cut(text, found[0])
 		parts = append(parts, Part{Text: before}, partOf(found[0], found[1], found[2], braces.Replace(found[3])))
 		text = after
 	}
+	parts = append(parts, Part{Text: text})
 	return slices.DeleteFunc(parts, func(p Part) bool { return p.Text+p.Option+p.Note == "" })
 }
 
@@ -129,8 +129,8 @@ func partOf(all, name, mark, value string) Part {
 		if name == "columns" && strings.ContainsAny(value, `,"`) { // which is read as a line of CSV
 			value = `"` + strings.ReplaceAll(value, `"`, `""`) + `"`
 		}
-		if value != "true" {
-			p.Text += " " + printable.Word(value)
+		if value != "true" { // switches take no word behind them
+			p.Text += map[bool]string{true: "=", false: " "}[value == "false"] + printable.Word(value)
 		}
 		value = p.Value
 		if _, err := strconv.ParseFloat(value, 64); err != nil && value != "true" && value != "false" {

@@ -712,10 +712,12 @@ def says(verb: str, parameter: str, names: Mapping[str, str], spot: Callable[[st
     """Return what writes parts of messages as they are called here; names are parameters by option, spot names places, and where instances."""
 
     def say(part: dict[str, Any]) -> str:
-        name, value = part.get("option", "!"), part.get("value", "")
-        if name == "!":
+        name, value = part.get("option"), part.get("value", "")
+        if name is None:
             known = spot(*part["at"]) if "at" in part else where(int(part["instance"])) if "instance" in part else ""
-            return known or ("" if "option" in part else part["text"])
+            return known or part["text"]
+        if name == "!":  # for those who use the command
+            return ""
         short = name.replace("-", "_")
         if name == "model" and name not in names:
             return {"ising": "IsingModel", "potts": "PottsModel"}.get(value, "IsingModel or PottsModel")
