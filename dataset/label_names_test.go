@@ -24,7 +24,8 @@ func TestLabelNames(t *testing.T) {
 		if a, b := set.Instances[0].Samples()[0], set.Instances[1].Samples()[0]; !slices.Equal(a, []int32{2, -1, 0}) || !slices.Equal(b, []int32{1, 1, 0}) {
 			t.Errorf("untied %v: labels are states %v and %v", untied, a, b)
 		}
-		const note = `labels do not begin at 0, and are the names of 3 states: 1001, 1002, 1003; if they number states, give "states" in dataset.json, and if one says that none is known, write -1 (255 in a picture)`
+		const note = `labels do not begin at 0, and are the names of 3 states: 1001, 1002, 1003; if they number states, ` +
+			`give "states" in dataset.json, and if one says that none is known, write -1 (255 in a picture)`
 		if !slices.Contains(set.Warnings, note) {
 			t.Errorf("untied %v: warnings %q", untied, set.Warnings)
 		}

@@ -115,7 +115,8 @@ func TestLabelPictures(t *testing.T) {
 		"16 bits": {[]image.Image{wide, greys(1)}, nil, []int32{2, -1, 0, 0, 0, 0, 0, 0}, []string{"0", "1", "2"}, "hidden"},
 		"scaled": {[]image.Image{blocks(0, 0, 255, 255, 60, 120, 180, 240), greys()}, eight,
 			inBlocks[int32](0, 0, -1, -1, 1, 2, 3, 4), []string{"0", "60", "120", "180", "240"}, "are the names of 5 states"},
-		"steps": {[]image.Image{blocks(0, 255, 50, 100, 150, 200, 240, 255), greys()}, eight, inBlocks[int32](0, -1, 1, 2, 3, 4, 5, -1),
+		"steps": {[]image.Image{blocks(0, 255, 50, 100, 150, 200, 240, 255), greys()}, eight,
+			inBlocks[int32](0, -1, 1, 2, 3, 4, 5, -1),
 			[]string{"0", "50", "100", "150", "200", "240"}, "are the names of 6 states"},
 	} {
 		set := mustOpen(t, writeFiles(t, labelFolder(t, c.more, c.labels...)), Options{})
@@ -214,7 +215,8 @@ func TestLabelPicturesRefuse(t *testing.T) {
 			"a.png: the labels of all pictures have 256 colours, want one for each of at most 64 states", "NEAREST"}},
 		"soft": {[]image.Image{soft}, square,
 			[]string{"a.png: the labels of all pictures are 44 greys, as of soft borders or jpg; save", "g // 128"}},
-		"jpg": {[]image.Image{decoded}, square, []string{"greys, as of soft borders or jpg; save pictures of labels as png at once"}},
+		"jpg": {[]image.Image{decoded}, square,
+			[]string{"greys, as of soft borders or jpg; save pictures of labels as png at once"}},
 		"few soft": {[]image.Image{greys(0, 0, 255, 255, 60, 91, 130, 240)}, nil,
 			[]string{"a.png: the labels of all pictures are 6 greys, as of soft borders or jpg; save"}},
 		"transparent": {[]image.Image{painted(black, color.RGBA{})}, nil, []string{"a.png:[0,1]: is transparent"}},

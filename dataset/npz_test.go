@@ -280,7 +280,8 @@ func TestNPZManifestTypes(t *testing.T) {
 		}
 	}
 	first := typed(func(a *Arrays) { a.NodeFeatures.Data[0], a.NodeFeatures.Data[4] = -9999, 1 }) // of the first type
-	oracle.Contains(t, fmt.Sprint(mustOpen(t, writeSet(t, manifest, first), Options{}).Warnings), "has the magnitude 9999, far")
+	oracle.Contains(t, fmt.Sprint(mustOpen(t, writeSet(t, manifest, first), Options{}).Warnings),
+		"has the magnitude 9999, far")
 	for want, a := range map[string]Arrays{
 		"0.npz:node_features[2,1]: feature is +Inf":     typed(func(a *Arrays) { a.NodeFeatures.Data[5] = math.Inf(1) }),
 		"0.npz:edge_types[0]: is 2, want 0 to 1":        typed(func(a *Arrays) { a.EdgeTypes[0] = 2 }),

@@ -298,7 +298,8 @@ func TestColumnKinds(t *testing.T) {
 	}
 	numbers := slices.Repeat([]string{"5"}, 20)
 	for cell, want := range map[string]string{
-		"12 kg":      `f:22:c: "12 kg" is no number that can be used, while 20 of the 21 cells of this column are meant as numbers; write digits`,
+		"12 kg": `f:22:c: "12 kg" is no number that can be used, while 20 of the 21 cells of this column are meant as ` +
+			`numbers; write digits`,
 		"1,5":        `f:22:c: "1,5" is no number that can be used, while 21 of the 21 cells`,
 		"1\u202f200": `"1\u202f200" is no number that can be used, while 21 of the 21 cells`,
 		"2\u2009500": `decimal point alone, as by python3`,

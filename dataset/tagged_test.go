@@ -112,8 +112,8 @@ func TestTextRefuses(t *testing.T) {
 	} {
 		refuses(t, writeFiles(t, map[string]string{"x.conll": text}), Options{}, want)
 	}
-	refuses(t, writeFiles(t, map[string]string{"x.txt": "Ann\tB-PER\nsees\tO\nBo\tB-PER\n\nCy\tN\tB-PER\n"})+"/x.txt", Options{},
-		"x.txt:5: the number of columns is 3, want 2")
+	slip := map[string]string{"x.txt": "Ann\tB-PER\nsees\tO\nBo\tB-PER\n\nCy\tN\tB-PER\n"}
+	refuses(t, writeFiles(t, slip)+"/x.txt", Options{}, "x.txt:5: the number of columns is 3, want 2")
 	refuses(t, writeFiles(t, map[string]string{"x.txt": "1\tAnn\tX\n2\tsees\tY\n3\tBo\tX\n\n1\tCy\n"})+"/x.txt", Options{},
 		"x.txt:5: the number of columns is 2, want 3")
 	text := "N\tcat\tXx\nV\truns\tXx\tx\nD\tthe\tXx\nX\tnow\tx\nN\tman\tx\n" // attributes, the last of which are few
@@ -166,7 +166,8 @@ func TestTextWarns(t *testing.T) {
 		{map[string]string{"a.conll": long}, []string{"a.conll: all 600 tokens are one sentence"}},
 		{map[string]string{"a.conll": "x A\ny B\n", "b.conll": "x A\n"}, []string{"of 2 files is read"}},
 		{map[string]string{"a.conll": turned}, []string{"22 different labels of 1 "}},
-		{map[string]string{"a.conll": "B-PER Ann\nO sees\nB-PER Bo\n"}, []string{"3 different labels of 2 different words: if lab"}},
+		{map[string]string{"a.conll": "B-PER Ann\nO sees\nB-PER Bo\n"},
+			[]string{"3 different labels of 2 different words: if lab"}},
 		{map[string]string{"a.conll": "Ann B-PER N\nsees O V\n"}, []string{"column 2 has tags of entities, and the last"}},
 		{map[string]string{"a.conll": "Ann B-PER\nBo B-Per\n"}, []string{`"B-PER" and "B-Per" are two states`}},
 		{map[string]string{"a.crfsuite": strings.Repeat("A\tx\nB\ty\n", longestSentence)}, nil},

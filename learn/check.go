@@ -321,8 +321,8 @@ func (l *learner) least() float64 {
 	return l.auto.descent.least
 }
 
-// elsewhere reports that the last check, whose messages begin from scratch where inference may have several fixed points,
-// has come to another one than steps have followed, by more than they may leave.
+// elsewhere reports that the last check, whose messages begin from scratch where inference may have several fixed
+// points, has come to another one than steps have followed, by more than they may leave.
 func (l *learner) elsewhere() bool {
 	left := max(0, l.settings.allowedGap(&l.progress)) + l.slack(min(l.progress.Pass.Residual, lagging))
 	return !l.holds.convexNumbers && math.Abs(l.progress.Objective-l.auto.descent.value) > left

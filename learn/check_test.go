@@ -252,8 +252,8 @@ func hubs(seed uint64, nodes int) Problem {
 	return homogeneous(model, g, x, features, labels, 1)
 }
 
-// TestFixedPointOfSteps: where messages follow weights to a fixed point that inference from scratch does not find, steps
-// that promise little claim nothing.
+// TestFixedPointOfSteps: where messages follow weights to a fixed point that inference from scratch does not find,
+// steps that promise little claim nothing.
 func TestFixedPointOfSteps(t *testing.T) {
 	for seed := range uint64(3) {
 		r := fit(t, hubs(seed, 300).with("bethe"), Settings{Method: BBPL, Proof: 1e-3, MaxPasses: 1000})

@@ -95,7 +95,8 @@ func TestDampedHubsSettle(t *testing.T) {
 			next.Sweeps += o.Sweeps
 			o = next
 		}
-		oracle.Equal(t, o.Converged, byProx, "damped by a prox %t: settled after %d sweeps, residual %.2g", byProx, o.Sweeps, o.Residual)
+		oracle.Equal(t, o.Converged, byProx, "damped by a prox %t: settled after %d sweeps, residual %.2g", byProx, o.Sweeps,
+			o.Residual)
 	}
 }
 

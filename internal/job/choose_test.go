@@ -188,7 +188,8 @@ func TestChoiceIsReproduced(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	seen := []int{}
 	parts := dir("parts")
-	_, err := prepare(t, Options{}, fewOf(t, paths, observed, true)).Train(ctx, parts, Watch{Instances: func(work string, done, total int) {
+	training := prepare(t, Options{}, fewOf(t, paths, observed, true))
+	_, err := training.Train(ctx, parts, Watch{Instances: func(work string, done, total int) {
 		if work == "comparing candidates" {
 			if seen = append(seen, done); done == 4 {
 				cancel()
@@ -205,7 +206,8 @@ func TestChoiceIsReproduced(t *testing.T) {
 	// Once more: the run has ended, and nothing is chosen again.
 	parts = dir("parts")
 	parts.Resume = true
-	r = oracle.Must(prepare(t, Options{}, fewOf(t, paths, observed, true)).Train(t.Context(), parts, Watch{Instances: func(work string, _, _ int) {
+	training = prepare(t, Options{}, fewOf(t, paths, observed, true))
+	r = oracle.Must(training.Train(t.Context(), parts, Watch{Instances: func(work string, _, _ int) {
 		if work == "comparing candidates" {
 			t.Error("candidates were compared again")
 		}

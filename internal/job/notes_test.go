@@ -77,7 +77,9 @@ func TestDrawn(t *testing.T) {
 
 // TestDataError: a program is told where the file's name is, although the message has its letters before.
 func TestDataError(t *testing.T) {
-	for path, text := range map[string]string{"m": "model: m: has no end", "model": "model: model: has no end", "x": "has no end"} {
+	for path, text := range map[string]string{
+		"m": "model: m: has no end", "model": "model: model: has no end", "x": "has no end",
+	} {
 		parts := option.Parts(option.References(DataError(path, errors.New(text))))
 		at := slices.IndexFunc(parts, func(p option.Part) bool { return len(p.At) > 0 && p.At[0] == path })
 		if at < 0 || parts[at+1].Text != ": has no end" || at > 0 && parts[0].Text != "model: " {

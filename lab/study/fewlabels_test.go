@@ -277,7 +277,9 @@ func TestFewLabels(t *testing.T) {
 				gain := r.Scores[0].Score.Accuracy() - c.net.propagated(known)
 				mean, worst = mean+gain/splits, min(worst, gain)
 				loss += r.Scores[0].Score.MeanLogLoss() / splits
-				few := slices.ContainsFunc(r.Summary.Notes, func(text string) bool { return strings.Contains(text, "few labels: ") })
+				few := slices.ContainsFunc(r.Summary.Notes, func(text string) bool {
+					return strings.Contains(text, "few labels: ")
+				})
 				if few == (r.Summary.Choice != nil) {
 					t.Errorf("%s, %d: chosen is %v, and notes are %q", name, each, r.Summary.Choice, r.Summary.Notes)
 				}
