@@ -334,7 +334,8 @@ func (p *sampleReader) number(texts []labelTexts) {
 }
 
 // noteUnknown looks at each 0 and -1 that is no state: a missing value, unless it may be another name of one. So may -1
-// in training, beside 1 alone, where no column has 0 as well, and both for a model of spins, where all of many are 1.
+// in training, beside 1 alone, where no column has -1, 0 and 1; and so may both for a model of spins, where at least 20
+// values are known and all of them are 1.
 func (p *sampleReader) noteUnknown(texts []labelTexts) {
 	missing, many := 0, 20
 	for a, states := range p.states {

@@ -257,9 +257,7 @@ func hubs(seed uint64, nodes int) Problem {
 func TestFixedPointOfSteps(t *testing.T) {
 	for seed := range uint64(3) {
 		r := fit(t, hubs(seed, 300).with("bethe"), Settings{Method: BBPL, Proof: 1e-3, MaxPasses: 1000})
-		t.Log(r.Status, r.Passes, r.GradientNorm, r.FirstGradientNorm, r.Reason)
-		if r.Status.Stationary() && !(r.GradientNorm < 0.1*r.FirstGradientNorm) {
-			t.Errorf("%d: %s, gradient norm %v, %v at the start", seed, r.Status, r.GradientNorm, r.FirstGradientNorm)
-		}
+		oracle.Equal(t, r.Status, ObjectiveFlat, "status of network %d", seed)
+		oracle.Contains(t, r.Reason, "another fixed point")
 	}
 }

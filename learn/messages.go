@@ -21,7 +21,7 @@ const passMomentum, overRelaxed = 0.7, -0.3
 
 // Where sweeps need not lower a dual value messages may circle for ever, and a visit of few sweeps does not notice.
 // While the weights move they move messages too, but not by a large residual, in pass after pass. While the weights
-// stay, messages alone are the cause of a residual that does not fall. They are damped from then on.
+// stay, messages alone are the cause of a residual that does not fall. They are damped from then on, unless F falls.
 
 // circling is what tells, from pass to pass, that messages do.
 type circling struct {

@@ -171,8 +171,8 @@ func (f *Text) fields(text string) []string {
 }
 
 // Form says how the lines are to be read: as the name of the file tells, or else as attributes where these are
-// separated by tabs, as many as a token has, or most of them are NAME=VALUE. Of labels, which stand first then, there
-// are fewer than of attributes; where numbers of words stand first, or more of them, a column is missing.
+// separated by tabs, as many as a token has, or most of them are NAME=VALUE. Labels stand first then, and are fewer
+// than attributes; where the first column numbers words, or has more values than the attributes, a column is missing.
 func (f *Text) Form() string {
 	switch {
 	case filepath.Ext(f.Path) == CrfsuiteExtension:

@@ -116,17 +116,17 @@ func (p *Prepared) openEdges(ctx context.Context) (said string, err error) {
 		chosen.Prior, p.Options.Prior = evenPrior, evenPrior
 	}
 	p.Options.Edges = chosen.Edges.String()
-	asked := map[bool]option.Text{true: " and edges bear out"}[!p.large()]
+	borne := map[bool]option.Text{true: " and edges bear out"}[!p.large()]
 	return fmt.Sprintf("{note=few-labels}few labels: %d are too few to choose by, neighbours are taken to be alike, as "+
 		"far as degrees and the number of states justify%s, and classes to be equally frequent: %s",
-		len(knownLabels(p.Problem.Data[0])), asked, chosen), nil
+		len(knownLabels(p.Problem.Data[0])), borne, chosen), nil
 }
 
 // candidates are the grid, or none where there is nothing to compare, as where labels of most nodes are known and edges
 // that are learned, which are what is usual, would take too long. For each number of hops the usual comes first, then
 // the simplest, and edges alone last, which features that tell something beat. Without features few labels tell too
-// little of how frequent classes are, and edges carry chance; fewer still tell between neighbours that are alike and
-// those that differ, no more, at the strength that degrees justify: groups can be found where neighbours differ, too.
+// little of how frequent classes are, and edges carry chance; fewer still tell whether neighbours are alike or differ,
+// and may speak against the strength that edges bear out, no more: groups can be found where neighbours differ, too.
 func (p *Prepared) candidates(ctx context.Context) (grid []Candidate, err error) {
 	in, given, even := p.Problem.Data[0], p.Set.Recipe.Hops, 0.
 	hidden, large := p.mostHidden(), p.large()

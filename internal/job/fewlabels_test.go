@@ -269,7 +269,7 @@ func TestLabelsAgainstEdges(t *testing.T) {
 		of := Candidate{Edges: edgeRule{edgesBalanced, strength, 2}, Loss: runfolder.Float(loss)}
 		return &trial{Candidate: of, asked: of, losses: slices.Repeat([]float64{loss}, 6)}
 	}
-	for more, want := range map[float64]float64{.2: 2, .3: 1} { // and strengths have a prior
+	for more, want := range map[float64]float64{.2: 2, .3: 1} { // with .375 of six labels' 2, by which the priors differ
 		got := c.decide([]*trial{made(1, 1), made(2, 1+more)})
 		oracle.Equal(t, got.Chosen.Edges.strength, want, "strength at a log loss of %v more", more)
 		oracle.Equal(t, strings.Contains(got.note(), "edges bear this strength out"), want == 2, "%v: noted", more)

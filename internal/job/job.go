@@ -32,7 +32,7 @@ type Watch struct {
 	Checking func(passes int, residual float64)
 	// Fitted is told when the weights are learned, unless the training was interrupted.
 	Fitted func()
-	// Instances counts instances, or what else there are, in work of its own, which begins with done = 0.
+	// Instances counts instances, or the candidates of a choice, in work of its own, which begins with done = 0.
 	Instances func(work string, done, total int)
 }
 
