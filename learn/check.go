@@ -27,29 +27,29 @@ type checkProgress struct {
 	// Uniform: all weights are zero, so that the messages of a start are those of the weights, and no sweep is made.
 	Uniform   bool
 	Uncoupled bool // no edge has a weight: plain sweeps settle messages at once, and others would take many
-	// AtHand: the values at hand are those of the weights, from the pass that accepted them, and no pass is made.
+	// AtHand: the check needs no pass, as the pass that accepted the weights has found all values.
 	AtHand bool
-	// Decided: the last pass has decided what was asked.
+	// Decided: the last pass has answered what the check is for (claims.decide).
 	Decided bool
-	// Certain: what messages are expected to change still, with a factor of safety, does not change what the check has
-	// found; or a proof holds whatever they do. What was found may be that a claim is refuted: then learning goes on.
+	// Certain: the answer would be the same if messages changed the gradient by twice as much as they are expected to, or
+	// a proof holds whatever they do. The answer may be that a claim is refuted: then learning goes on.
 	Certain bool
 	// Watched: claims.watched is the gradient of the pass before, at the same weights.
 	Watched bool
 	// Change and LastChange are those of the gradient, in the last pass and in the one before it.
 	Change     float64
 	LastChange float64
-	// Left is what may be left unknown of the gradient's norm.
+	// Left is by how much messages may still change the gradient, with a factor of safety.
 	Left float64
 	// LastResidual is the residual of the pass before the last.
 	LastResidual float64
 }
 
 const (
-	// fewPasses, doubled after each claim that failed, and maxCheckPasses end the check of a claim whose messages do not
-	// settle: learning settles them, too, and lowers the gradient. fewPasses or finalShare of the passes of the run, if
-	// that is more, end the check of a run that a limit ended: somebody asked for an end. Messages are damped (damp) after
-	// fewPasses without a smaller residual, and twice as many are enough at the start, where F is a bound (decide).
+	// fewPasses, doubled after each claim that failed, and maxCheckPasses bound the check of a claim: where its messages
+	// do not settle learning goes on, which settles them, too. The check of a run that a limit ended has fewPasses, or
+	// finalShare of those of the run if that is more, as somebody waits for its end. Messages are damped after fewPasses
+	// without a smaller residual (damp), and 2·fewPasses are enough at the start if F is certified (decide).
 	maxCheckPasses = 300
 	fewPasses      = 10
 	finalShare     = 0.1
@@ -62,8 +62,8 @@ const (
 	// stillResidual is the largest change of a message with which convergence is claimed where no dual value tells how
 	// far messages are from where they settle.
 	stillResidual = 1e-6
-	// closedGap is the gap between upper bound and consistent beliefs, relatively to 1 + |L|, with which convergence is
-	// claimed where sweeps need not lower the dual value, and with which the first and the last check of a run end.
+	// closedGap is the gap, relatively to 1 + |L|, with which convergence is claimed where sweeps need not lower the dual
+	// value, and with which the first and the last check of a run end.
 	closedGap = 1e-6
 )
 
@@ -154,7 +154,7 @@ func (l *learner) takeAcceptedValues() {
 	p.Check = checkProgress{Active: true, Purpose: checkFinal, AtHand: true}
 }
 
-// endCheck decides how the run goes on.
+// endCheck ends a check, and decides by its purpose how the run goes on.
 func (l *learner) endCheck() (done bool, err error) {
 	c, p := &l.progress.Check, &l.progress
 	c.Active, c.Uncoupled = false, false
@@ -235,7 +235,8 @@ func (l *learner) endRun() (done bool, err error) {
 	return true, l.record(l.checkEvent())
 }
 
-// renewOrigin tells descent of what a check has found at the same weights: the change must not pass for curvature.
+// renewOrigin gives descent the gradient and F that a check has found at the origin: how these have changed is due to
+// messages, and would otherwise pass for curvature.
 func (l *learner) renewOrigin() {
 	if l.auto != nil && l.auto.descent.began {
 		l.auto.descent.renewOrigin(l.sums.gradient, l.progress.Upper)
@@ -243,8 +244,8 @@ func (l *learner) renewOrigin() {
 }
 
 // takeAccepted goes back to the accepted weights of the automatic rule, where those at hand are of a step that it may
-// yet refuse. Weights for which convergence is about to be claimed stay. At a limit of time the final
-// check may be the only one (fallBack), and is at the weights of the smallest F.
+// yet refuse. Weights whose claim is being checked stay. At a limit of time there may be no time for a second final
+// check (fallBack): the first one is at the weights of the smallest F.
 func (l *learner) takeAccepted() {
 	if c := &l.progress.Check; c.Active && c.Purpose == checkConvergence {
 		return
@@ -303,8 +304,8 @@ func (l *learner) endSeconds() float64 {
 	return seconds
 }
 
-// boundByLowest takes the smallest F that was found at these weights for the objective: messages
-// that a refused step has led away do not come back to it within the passes of a final check.
+// boundByLowest takes the smallest F that was found at these weights for the objective: messages that a refused step
+// has led away do not come back to it within the passes of a final check.
 func (l *learner) boundByLowest() {
 	p := &l.progress
 	if least := l.least(); least < p.Upper && p.Point == l.auto.descent.lowestPoint {
@@ -321,15 +322,15 @@ func (l *learner) least() float64 {
 	return l.auto.descent.least
 }
 
-// elsewhere reports that the last check, whose messages begin from scratch where inference may have several fixed
-// points, has come to another one than steps have followed, by more than they may leave.
+// elsewhere reports that the last check has come to another fixed point of inference than the one that steps have
+// followed, as their objectives show. Where there may be several, messages of a check begin from scratch.
 func (l *learner) elsewhere() bool {
 	left := max(0, l.settings.allowedGap(&l.progress)) + l.slack(min(l.progress.Pass.Residual, lagging))
 	return !l.holds.convexNumbers && math.Abs(l.progress.Objective-l.auto.descent.value) > left
 }
 
-// fallBack goes back, where a limit ended the run at weights that are worse, to those of the
-// smallest F, and from weights that are worse than the start to the start itself. It reports whether it did.
+// fallBack goes back, where a limit ended the run at weights that are worse, to those of the smallest F, and from
+// weights that are worse than the start to the start itself. It reports whether it did.
 func (l *learner) fallBack() bool {
 	p := &l.progress
 	switch least := l.least(); {

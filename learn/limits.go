@@ -20,7 +20,7 @@ type clock struct {
 	*trainingRun
 	began      time.Time // of the run, or when it would have begun in one go; zero: it does not run
 	passBegan  float64   // seconds of the run when the whole pass at work began; 0: before the run was resumed
-	stateBytes int64
+	stateBytes int64     // that a checkpoint writes
 }
 
 // start begins to time a run that has gone on since then, and some seconds before.
@@ -69,8 +69,7 @@ func (c *clock) savingSeconds() float64 {
 	return float64(c.stateBytes) / assumedSaving
 }
 
-// firstPause returns how long the first checkpoint waits: it is due at once, as long as that
-// is a small part of what would be lost.
+// firstPause returns how long the first checkpoint waits: it is due at once where saving takes little time.
 func (c *clock) firstPause() time.Duration {
 	pause := time.Duration(pausePerSave * c.savingSeconds() * float64(time.Second))
 	if c.settings.CheckpointEvery > 0 || pause < shortestPause {
@@ -79,10 +78,9 @@ func (c *clock) firstPause() time.Duration {
 	return min(pause, longestPause)
 }
 
-// Bounds of the time between checkpoints where the user names none: often, as long
-// as saving takes but a small part of the run.
+// Bounds of the time between checkpoints where the user names none: often, if saving takes a small part of the run.
 const (
-	pausePerSave  = 100 // in terms of the time that saving took
+	pausePerSave  = 100 // times the time that saving took
 	shortestPause = time.Second
 	longestPause  = 10 * time.Minute
 )
@@ -98,9 +96,9 @@ func (s *Settings) checkpointPause(took time.Duration) time.Duration {
 	return min(max(pausePerSave*took, shortestPause), longestPause)
 }
 
-// overTime and overSeconds are how much longer than its limit a run may take for its end, as a
-// share or, where that is more, in seconds. Reading data and the report come on top: a process
-// is to end within a tenth of the limit, and 2 seconds, more.
+// overTime and overSeconds are how much longer than its limit a run may take for its end, as a share or, where that is
+// more, in seconds. Reading data and the report come on top: a process is to end within a tenth of the limit, and 2
+// seconds, more.
 const overTime, overSeconds = 0.07, 1.0
 
 // longest returns how long a run may take, with its end; 0: as long as it takes.

@@ -50,8 +50,8 @@ func New(size int, solve func(dst, g []float64)) *Curvature {
 	return q
 }
 
-// Possible refuses a state that no run can have kept.
-func (s *State) Possible() error {
+// Validate refuses a state that no run can have kept.
+func (s *State) Validate() error {
 	if !(0 <= s.pairs && s.pairs <= Kept && 0 <= s.place && s.place < Kept) {
 		return fmt.Errorf("%d pairs of curvature, the next in place %d: the file is damaged", s.pairs, s.place)
 	}
@@ -158,8 +158,8 @@ func (m *Minimiser) State() any {
 	}{&m.curvature.State, &m.Promise}
 }
 
-// Possible is that of the state.
-func (m *Minimiser) Possible() error { return m.curvature.Possible() }
+// Validate is that of the state.
+func (m *Minimiser) Validate() error { return m.curvature.Validate() }
 
 // Begin evaluates at the weights of the start.
 func (m *Minimiser) Begin() {
