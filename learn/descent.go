@@ -319,7 +319,7 @@ func (d *descent) rememberPair(theta, gradient []float64) {
 func (d *descent) advance(theta, gradient []float64) float64 {
 	copy(d.origin, theta)
 	copy(d.originGradient, gradient)
-	d.curvature.Direct(d.direction, gradient)
+	d.curvature.Direction(d.direction, gradient)
 	d.slope = -simd.Dot(gradient, d.direction)
 	little, gap := -d.slope/2*littleGained, d.run.progress.Pass.Gap
 	switch {

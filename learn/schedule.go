@@ -18,8 +18,8 @@ type schedule struct {
 
 func newSchedule(units *unitSet, s *Settings) schedule {
 	source := rand.NewPCG(s.Seed, 0x9e3779b97f4a7c15)
-	return schedule{stepPass: units.blockSets(s.Together), wholePass: units.blockSets(units.blocks), cyclic: !s.RandomOrder,
-		source: source, random: rand.New(source)}
+	return schedule{stepPass: units.blockSets(s.Together), wholePass: units.blockSets(units.blocks),
+		cyclic: !s.RandomOrder, source: source, random: rand.New(source)}
 }
 
 // pick returns what an iteration visits.
