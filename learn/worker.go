@@ -98,7 +98,7 @@ func (w *worker) sweep() error {
 func (w *worker) contribute() error {
 	u, block, s := w.unit, w.block, w.result
 	if w.split {
-		w.space.BeginSplit(u.net, block)
+		w.space.BeginSplit(block)
 	}
 	for lo, n := 0, len(block.Nodes); lo < n; {
 		hi := ground.NodeRun(u.in, block.Nodes, lo, min(lo+ground.RowsPerBatch, n))
