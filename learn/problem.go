@@ -88,7 +88,9 @@ var Methods = []Method{Auto, BBPL, InnerDual, Full, Exact, Composite, Pseudo, Pi
 func (m Method) Local() bool { return m.sums() || m == Pseudo || m == Piecewise || m == Truncated }
 
 // sums reports Exact and Composite, which compute log Z, of networks or of blocks, and so sum over hidden labels.
-func (m Method) sums() bool { return local.Kind(m).Sums() }
+func (m Method) sums() bool {
+	return local.Kind(m).Sums()
+}
 
 // Settings are the choices of a run. The zero value works: what Choose makes of method Auto, with automatic steps.
 type Settings struct {

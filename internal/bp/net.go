@@ -26,7 +26,7 @@ type Net struct {
 	class       []uint8                // [edges] which of the distinct c_uv an edge has, where these are few
 	classes     int                    // how many distinct c_uv there are, where these are few
 	same        float64                // c_uv of every edge, or 0 where they differ
-	uniform     int                    // states of every node, where all have the same number and at most half are observed; else 0
+	uniform     int                    // states of each node, where all have as many and at most half are observed; else 0
 	beliefAt    []int                  // [nodes] offset in State.LogBelief, −1 if observed
 	messageAt   []int                  // [directed edges] offset in State.LogMessage, −1 if there is none
 	numBeliefs  int

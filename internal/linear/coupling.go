@@ -29,8 +29,7 @@ type Coupling struct {
 }
 
 const (
-	// couplingFloor is the share by which the diagonal of M is enlarged: where one end is sure, given the other, M has no
-	// inverse.
+	// couplingFloor is the share by which M's diagonal is enlarged: M has no inverse where an end is sure given the other.
 	couplingFloor = 1e-11
 	// dampedShare of the beliefs by which damping is weighed is uniform: a model that is sure, and not of the labels, has
 	// to leave that, where it has no curvature of its own.
