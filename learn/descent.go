@@ -131,7 +131,7 @@ func (d *descent) begin(theta, start []float64, value float64, fromVisits bool) 
 
 // acceptOrShrink decides on theta, after a pass there that gave F, value, and its gradient: theta is accepted, or is
 // undecided, so that another pass is made there, or is refused, and moved back on the line. gap is how far F is above
-// the objective at most, where it bounds that. F lacks a fall by so much to be accepted.
+// the objective at most, where it bounds that; lacks, by how much F is too high for theta to be accepted.
 func (d *descent) acceptOrShrink(theta, gradient []float64, value, gap float64) (accepted, undecided bool) {
 	fell, rounding := d.lastValue-value, valueRounding*(1+math.Abs(value))
 	lacks := value - d.value - enoughFall*d.alpha*d.slope

@@ -43,7 +43,7 @@
 //	descend           pass.go         accepts or refuses a step, by acceptOrShrink (descent.go), and takes the next one
 //	startCheck        check.go        begins a check; decide (claims.go) says after each pass whether it has told enough
 //	claimOrGoOn       check.go        convergence is claimed, where whyNotConverged (claims.go) finds nothing missing
-//	startFinalCheck   check.go        limits or small promises end the run: endRun says what its last weights are worth
+//	startFinalCheck   limits.go       limits or small promises end the run: endRun says what its last weights are worth
 //	checkpoint        state.go        saves the state: eachOfPart (savedparts.go) goes through what visits change
 //	restore           state.go        reads it; goOn decides what a run does next that had ended
 //

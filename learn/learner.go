@@ -135,11 +135,6 @@ func (l *learner) close() {
 	l.spilled.space.Close()
 }
 
-// mostSweeps returns about how many sweeps the limits of the run allow.
-func (l *learner) mostSweeps() float64 {
-	return min(l.settings.MaxPasses, l.settings.mostIterations()/float64(l.schedule.perPass()))
-}
-
 // countable refuses a model with so many weights, or a table so large, that arithmetic with their sizes would overflow.
 func countable(m *crf.Model) error {
 	const most = 1 << 40 // bytes
