@@ -48,13 +48,13 @@ func (a *aggregate) addUntied(next []float64, units []*unit, block int) {
 	}
 }
 
-// bound is the term that messages have in F, of all contributions.
+// bound is the sum of what contributions have of F, in which the regulariser and products with labels are missing.
 func (a *aggregate) bound() float64 { return a.moments[len(a.moments)-2] }
 
 // entropy is Σ c H(τ) of all contributions.
 func (a *aggregate) entropy() float64 { return a.moments[len(a.moments)-1] }
 
-// estimate computes the aggregated gradient and the saddle value at weights.
+// estimate computes the aggregated gradient at weights, and returns the saddle value (Event.Objective) and its norm.
 func (a *aggregate) estimate(theta []float64, l2 float64) (objective, norm float64) {
 	product, square := 0.0, 0.0
 	for i, x := range theta {

@@ -9,24 +9,22 @@ import (
 	"github.com/blockbp/blockbp/internal/linear"
 )
 
-// auto needs no tuning: it takes quasi-Newton steps whose initial matrix is an
-// estimate P⁻¹ of the inverse Hessian (internal/linear).
+// auto is the automatic rule, which needs no tuning: visits with a step at first (incremental), and then descent. Its
+// steps are quasi-Newton steps whose initial matrix is an estimate P⁻¹ of the inverse Hessian (internal/linear).
 //
-// At first, P is a sum of Kronecker products A ⊗ C + l2 I, one for what nodes of a type see
-// and one for the interactions of each edge type (linear.Fisher):
+// At first P is a Kronecker product A ⊗ C + l2 I for each type of nodes and of edges (linear.Fisher):
 //
 //	A = Σ f fᵀ/ρ over nodes (edges),   C = diag(π) − ππᵀ,
 //
 // with f the features, ρ the counting number that divides the potentials in the beliefs, and π the mean belief, or the
-// frequency in the labels where that is larger: it is where the belief has to go. A is diagonalised once; P⁻¹ is
-// applied at the π of each accepted step. It makes steps independent of the scales and correlations of features, and is
-// the inverse Hessian where no node answers to another.
+// frequency in the labels where that is larger, as beliefs have to go there. A is diagonalised once; P⁻¹ is applied at
+// the π of each accepted step. P makes steps independent of the scales and correlations of features, and is the Hessian
+// where no node answers to another. Later P may be a Hessian of all weights together at the beliefs of the moment
+// (linear.Dense): of large data one in which each node answers while its neighbours hold their beliefs, and of small
+// problems the Hessian itself.
 //
-// For large data that this is too rough for, it is the Hessian of all weights together as the beliefs of the moment
-// have it (linear.Dense), where each node answers while its neighbours hold their beliefs.
-//
-// What P leaves out, the coupling of neighbours and beliefs that differ from the
-// mean, is learned by limited-memory BFGS from one pair (s, y) per accepted step.
+// What P leaves out, such as the coupling of neighbours and beliefs that differ from the mean, is learned by
+// limited-memory BFGS from one pair (s, y) per accepted step.
 type auto struct {
 	autoState
 	run         *inference // whose weights it moves; nil: it has not begun, or is over
@@ -143,14 +141,14 @@ func (a *auto) Step(theta, gradient []float64) float64 {
 	return 1
 }
 
-// advance moves weights that were accepted, and returns the size of the step.
+// advance takes the next step from weights that were accepted, and returns its size.
 func (a *auto) advance(theta, gradient []float64) (size float64) {
 	a.takeMeanBeliefs()
 	if a.descent.dampsSteps() {
 		return a.descent.advanceDamped(theta)
 	}
 	damping := 0.0
-	if a.descent.lags { // messages could not follow: nodes are tied, and move together
+	if a.descent.lags { // messages could not follow: nodes are bound to neighbours, and move together
 		damping = linear.TiedDamping
 	}
 	if a.dense.Renew(damping) {
@@ -163,8 +161,8 @@ func (a *auto) advance(theta, gradient []float64) (size float64) {
 	return a.descent.advance(theta, gradient)
 }
 
-// takeMeanBeliefs takes π from the beliefs of the moment. A state that they have given up
-// would look free to move at no curvature; if it occurs in the labels, it is not.
+// takeMeanBeliefs takes π from the beliefs of the moment, or from the labels where these have more of a state: without
+// that, a state that beliefs have given up would have no curvature, though it has to come back.
 func (a *auto) takeMeanBeliefs() {
 	a.run.sums.meanBeliefs(a.beliefs)
 	at := 0

@@ -17,7 +17,7 @@ import (
 //	convex          so is L: no label is hidden, or only where there are no edges
 //	bounded         F ≥ L at any messages: descent need not wait for these to tell whether L has fallen
 //	certified       bounded and convex, so that consistent beliefs bound the smallest L from below: claims are proved
-//	hidden          a unit is clamped for hidden labels, and has edges: without them its terms are those of the free one
+//	hidden          a unit is clamped for hidden labels, and has edges: without these its terms cancel free ones
 //	forests         a visit finds the marginals of whole networks, which are forests
 //
 // certified implies bounded, convex and convexNumbers.
@@ -51,14 +51,14 @@ func findGuarantees(units []*unit, blocks int) (g guarantees) {
 //
 //	D(λ, θ) = ⟨θ, w(y)⟩ − Σ_s c_s log τ_s(y_s) − Σ_uv ρ_uv log τ_uv(y_u, y_v):
 //
-// a logarithm for each element in place of a sum over its states. With the labels of the
-// only sample for y the products with θ cancel too: F is a sum of cross entropies. Node
-// beliefs have to be those of the potentials of the moment, as after a sweep.
+// a logarithm for each element in the place of a sum over its states. With the labels of the only sample for y the
+// products with θ cancel too: F is a sum of cross entropies. Beliefs of nodes have to belong to the present potentials,
+// as they do after a sweep.
 //
-// A clamped unit, whose elements are those with a hidden label, has the value of its consistent beliefs where no c_s is
-// negative (byConsistent), and else its dual value, found in the same way, with hidden labels taken for any. A free
-// unit of a masked model has no such labelling that is known to be allowed. It has its free energy there: equal to D
-// where its messages have settled, but with an error as large as theirs, not as their square.
+// The elements of a clamped unit are those with a hidden label. It enters F by the value of its consistent beliefs
+// where no c_s is negative (byConsistent), and else by its dual value, with any states for hidden labels in y. Where
+// labels are hidden and states forbidden, no y is known to be allowed: then the free unit enters F by its free energy,
+// which equals D once messages have settled, but with an error as large as theirs, not as its square.
 
 // referenceLabels returns the labelling y of an instance: the first sample without hidden labels, or else the first
 // with its hidden labels taken for state 0, which does where nothing is forbidden; nil where there is none.
@@ -75,13 +75,13 @@ func referenceLabels(in *crf.Instance, masked bool) []int32 {
 	return instances.WithoutHidden(samples[0])
 }
 
-// lowerBound returns a lower bound of the smallest objective there is, from consistent
-// beliefs τ: given their Σ c H(τ) and the square of ‖Mτ − w̄‖. As
+// lowerBound returns a lower bound of the smallest objective there is, given Σ c H(τ) of consistent beliefs τ, and the
+// square of ‖Mτ − w̄‖. As
 //
 //	L* = max_τ Σ c H(τ) − ‖Mτ − w̄‖²/(2 l2)
 //
-// any τ gives one. So does a mixture of any share β of τ with labels, where all of them are
-// known: their entropy and residual are zero, and entropy is concave.
+// any τ gives one. So does a mixture of a share β of τ with labels that are all known, whose entropy and residual are
+// zero, as entropy is concave: the best β is taken.
 func lowerBound(entropy, square, l2 float64, labels bool) float64 {
 	if !labels {
 		return entropy - square/(2*l2)

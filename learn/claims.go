@@ -5,9 +5,9 @@ import (
 	"math"
 )
 
-// roundingShare of the norm of the data's statistics M w̄, with hidden labels taken for
-// the first, is the smallest gradient norm that means anything: rounding leaves about as much in their difference to
-// the model's. Without it a run that starts at its optimum would never end.
+// roundingShare of the norm of the data's statistics M w̄, with hidden labels taken for state 0, is the smallest norm
+// of a gradient that means anything: rounding leaves about as much in their difference to those of the model. Without
+// it a run that starts at its optimum would never end.
 const roundingShare = 1e-13
 
 // claims decide what may be claimed of a run: what its settings ask of the gradient and of the distance to the optimum,
@@ -15,7 +15,7 @@ const roundingShare = 1e-13
 type claims struct {
 	*inference
 	watched []float64   // [weights] the gradient at the end of the pass before, in a check
-	squares [][]float64 // of features, by types: see unknownOfClamped; nil: of no automatic steps
+	squares [][]float64 // [types][features] Σ f²/ρ (linear.Fisher), for unknownOfClamped; nil: steps are not automatic
 }
 
 // worthChecking reports that a check is worth its cost: so many iterations after the last one the aggregated gradient
@@ -53,9 +53,9 @@ func (k *claims) tolerance() float64 {
 	return asked
 }
 
-// suboptimality returns how far above the smallest objective the weights of the moment are
-// at most, with what rounding leaves unknown of the two bounds; NaN where that is not known, as
-// without a regulariser, where nothing but 0 bounds the objective from below.
+// suboptimality returns how far the objective at the present weights is above its minimum, at most, with what rounding
+// leaves unknown of the two bounds. It is NaN where that is not known, as without a regulariser, where nothing but 0
+// bounds the objective from below.
 func (k *claims) suboptimality() float64 {
 	if p := &k.progress; k.holds.certified && k.problem.L2 > 0 {
 		return max(0, p.Upper-p.Lower) + roundingShare*(math.Abs(p.Upper)+math.Abs(p.Lower))
@@ -82,9 +82,10 @@ func (k *claims) raiseLowerBound() {
 // watch remembers the gradient, so that decide sees how much the next pass changes it.
 func (k *claims) watch() { copy(k.watched, k.sums.gradient) }
 
-// decide finds whether a pass has decided the check. First it extrapolates by how much messages will go on to change
-// the gradient: left as changes have shrunk so far, c.Left to be safe. Changes that shrink by a factor r per pass leave
-// r/(1−r) of the last one to come. Then it says, by the purpose of the check, whether that matters.
+// decide finds whether a pass has decided the check. First it extrapolates by how much messages will still change the
+// gradient, by a geometric series: changes that shrink by a factor r per pass leave r/(1−r) times the last one to come.
+// That is left; most is more, where residuals shrink more slowly than the changes, and c.Left is a safe multiple of
+// it. Then decide finds, by the purpose of the check, whether that matters.
 func (k *claims) decide() {
 	c, pass, holds := &k.progress.Check, &k.progress.Pass, &k.holds
 	residualRatio := pass.Residual / c.LastResidual
@@ -105,7 +106,7 @@ func (k *claims) decide() {
 		ratio = slowestSettling
 	}
 	left, norm, tolerance := c.Change*ratio/(1-ratio), k.progress.GradientNorm, k.tolerance()
-	most := left // what may be left: changes of a gradient hide those that messages go on to make
+	most := left
 	if pass.Residual > stillResidual && residualRatio > ratio {
 		slow := min(residualRatio, slowestSettling)
 		most = c.Change * slow / (1 - slow)
@@ -178,8 +179,8 @@ func (k *claims) whyNotConverged() string {
 	return ""
 }
 
-// unknownOfClamped is about what F lacks where hidden labels and no regulariser let weights run away: consistent
-// beliefs of clamped networks are so to about roundingShare of their mass, which counts with all elements' potentials.
+// unknownOfClamped is about how far rounding leaves F unknown where weights run away, with hidden labels and without a
+// regulariser: beliefs of clamped networks are consistent but for about roundingShare, times potentials.
 func (k *claims) unknownOfClamped() (sum float64) {
 	if k.squares == nil || !k.holds.hidden || k.problem.L2 > 0 {
 		return 0
@@ -221,8 +222,8 @@ func (k *claims) claimText() string {
 	return text
 }
 
-// tooFar says what keeps a suboptimality above a gap: the norm of the gradient, of which rounding
-// leaves at least so much, or messages.
+// tooFar says what keeps a suboptimality above a gap: the norm of the gradient, of which rounding leaves at least so
+// much, or messages.
 func tooFar(sub, gap, norm, l2, rounding float64) string {
 	needed, cause := gradientFor(gap, l2), "messages have not settled, and more passes settle them"
 	switch {
@@ -235,5 +236,5 @@ func tooFar(sub, gap, norm, l2, rounding float64) string {
 	return fmt.Sprintf("suboptimality %.3g > %.3g: %s", sub, gap, cause)
 }
 
-// gradientFor is the norm of the gradient that costs half of a gap.
+// gradientFor is the norm of the gradient with which L is above its minimum by at most half of a gap, ‖∇L‖²/(2 l2).
 func gradientFor(gap, l2 float64) float64 { return math.Sqrt(l2 * gap) }

@@ -17,14 +17,15 @@ import (
 //	where                             a step is accepted if                                               by
 //	steps are damped (dampsSteps)     F fell by a share, leastRatio, of what the model promised           acceptOrDamp
 //	F or its gradient is not finite   never                                                               acceptOrShrink
-//	F is no bound, as for bethe       F changes little, and rose by no more than it may still change by   trusts
+//	F is no bound, as for bethe       F changes little, and fell, up to what it may still change by       trusts
 //	F is as before, up to rounding    its slope along the line is small, or is downhill still             falls
 //	F bounds the objective            F fell by a share, enoughFall, of what the slope promised (Armijo)  acceptOrShrink
 //
-// From a step that is refused messages go back to those of the origin, and the next one is shorter, or damped more. At
-// the origin a bound is taken as it is. Where messages could not follow the last line, as a step was refused or, with
-// hidden labels, took more than a pass, sweeps come first: the next line begins when what they gain in a pass, or at
-// most may gain, is little beside what it promises. Where F is a bound, a run that a limit ends keeps its lowest point.
+// After a step that is refused messages go back to those of the origin, and the next step is shorter, or damped more.
+// Weights at the origin stay accepted whatever F is there, if it is a bound. Where messages could not follow the last
+// line, as a step was refused or, with hidden labels, took more than a pass, sweeps at the origin come first: the next
+// line begins when what they gain in a pass, or may gain at most, is little beside what the line promises. Where F is a
+// bound, a run that a limit ends has its lowest point in the end.
 type descent struct {
 	descentState
 	run       *inference
@@ -40,7 +41,7 @@ type descentState struct {
 	originGradient []float64   // gradient there, of damped steps less what messages answer to it
 	direction      []float64   // the line is origin − α·direction
 	lowest         []float64   // accepted weights of the smallest F
-	messageLine    [][]float64 // the line of the messages
+	messageLine    [][]float64 // that of the messages (linear.Response.Lines), listed here to be saved
 }
 
 // descentProgress is where descent stands.
@@ -56,19 +57,19 @@ type descentProgress struct {
 	lastValue     float64 // F at these weights a pass ago, NaN where there was none
 	passesHere    int     // whole passes at these weights, none of which has decided
 	doubt         float64 // what F at the origin may still change by, where it is no bound
-	firstAlpha    float64 // of the next line
-	fell          float64 // by how much F did in the last pass at these weights, NaN where there was none before
+	firstAlpha    float64 // the first α of the next line
+	fell          float64 // by how much F fell in the last pass at these weights, NaN after the first pass
 	lags          bool    // messages could not follow the last line, and sweeps have gained much in each pass since
 	movesMessages bool    // messages move along messageLine with the weights
 	stepDamping   float64 // of Levenberg and Marquardt, for the next step
-	dampingGrowth float64 // the factor by which it grows where that step is not accepted
+	dampingGrowth float64 // the factor by which stepDamping grows if that step is refused
 }
 
 const (
 	// enoughFall is the share of the fall promised by the slope that an accepted step has at least.
 	enoughFall = 1e-4
-	// lineGrowth is how much longer than the step before the first one on a line may be, if messages followed that. Else
-	// it is as long: what they could not follow a moment ago they will hardly follow now.
+	// lineGrowth is how many times longer the first step on a line may be than the last one on the line before, if
+	// messages followed that one. Otherwise it is as long: they would hardly follow a longer one now.
 	lineGrowth = 4
 	// littleGained of the fall that a line promises is what sweeps may still gain when it begins, where messages lag.
 	littleGained = 0.2
@@ -76,17 +77,16 @@ const (
 	smallestAlpha = 1e-10
 	// valueRounding, relatively, is what rounding may make of F.
 	valueRounding = 1e-11
-	// leastRatio is the least that an accepted damped step gains of what it promised, leastDamping keeps
-	// the damping above rounding, and a growth of mostGrowth, after 20 steps in a row that were not
-	// accepted, shows that there is nothing to gain.
+	// leastRatio is the least that an accepted damped step gains of what it promised, leastDamping keeps the damping
+	// above rounding, and a growth of mostGrowth, after 20 refused steps in a row, shows that there is nothing to gain.
 	leastRatio, leastDamping, mostGrowth = 1e-3, 1e-14, 1 << 20
-	// goodPart of what F lacks each pass has to gain while F, a bound, leaves open whether the objective fell. To go back
-	// after some passes would lose what their sweeps have found (results/README.md).
+	// goodPart is the part of what F, a bound, is still too high by that each further pass at the same weights has to
+	// gain. To go back after some passes would lose what their sweeps have found (results/README.md).
 	goodPart = 0.1
-	// mostUnsettled is the share of the fall to be judged by which an F that is no bound may
-	// still change in a pass, and mostPassesHere how many passes at the same weights wait for that.
+	// mostUnsettled is the share of the fall to be judged by which an F that is no bound may still change in a pass, and
+	// mostPassesHere how many passes at the same weights wait for that.
 	mostUnsettled, mostPassesHere = 0.1, 100
-	// stillToCome multiplies the last change of such an F: as much is to come where changes shrink by a quarter a pass.
+	// stillToCome times the last change of such an F is to come, where changes shrink by a quarter a pass.
 	stillToCome = 3
 )
 
@@ -101,15 +101,15 @@ func newDescent(m *messages, curvature *lbfgs.Curvature, dense *linear.Dense) *d
 	return d
 }
 
-// mayLag reports that F, a bound, does not wait for messages to settle, and nothing solves for them.
+// mayLag reports that steps are judged before messages have settled, as F is a bound, and nothing solves for messages.
 func (d *descent) mayLag() bool { return d.run.holds.bounded && d.messages.keepsCopies() }
 
 // dampsSteps reports whether weights and messages make the damped steps of Levenberg and Marquardt together, as they do
 // where F is convex and smooth in both, and a system is small enough to solve (linear.Response).
 func (d *descent) dampsSteps() bool { return d.messages.usesResponse() && d.messages.response.Damps }
 
-// begin starts descent: theta are the first weights to be judged, against those of start, where F is value. Those to
-// which visits have led have no messages to go back to: both begin anew where visits have led astray.
+// begin starts descent: theta are the first weights to be judged, against those of start, where F is value. After
+// visits (fromVisits) there are no messages of start to go back to: if theta is refused, messages begin anew, too.
 func (d *descent) begin(theta, start []float64, value float64, fromVisits bool) {
 	d.curvature.Reset(1)
 	d.descentProgress = descentProgress{began: true, fromVisits: fromVisits, value: value, lastValue: math.NaN(),
@@ -129,9 +129,9 @@ func (d *descent) begin(theta, start []float64, value float64, fromVisits bool) 
 	}
 }
 
-// acceptOrShrink decides on theta, after a pass there that gave value and gradient: theta is accepted, or undecided, so
-// that another pass is made there, or else refused, and moved back on the line. gap is how far above the objective
-// value is at most, where it is a bound of it.
+// acceptOrShrink decides on theta, after a pass there that gave F, value, and its gradient: theta is accepted, or is
+// undecided, so that another pass is made there, or is refused, and moved back on the line. gap is how far F is above
+// the objective at most, where it bounds that; lacks, by how much F is too high for theta to be accepted.
 func (d *descent) acceptOrShrink(theta, gradient []float64, value, gap float64) (accepted, undecided bool) {
 	fell, rounding := d.lastValue-value, valueRounding*(1+math.Abs(value))
 	lacks := value - d.value - enoughFall*d.alpha*d.slope
@@ -164,15 +164,15 @@ func (d *descent) acceptOrShrink(theta, gradient []float64, value, gap float64) 
 	return accepted, undecided
 }
 
-// falls tells, by the slope here, where F tells no more and the slope at the origin is known: where it is negative F
-// has fallen, and where it is smaller than the first was the minimum is between (Hager and Zhang 2005).
+// falls accepts a step by its slope where rounding hides whether F has fallen: F fell if the slope here is negative
+// still, and if it is positive but smaller than that at the origin was, the minimum is between (Hager and Zhang 2005).
 func (d *descent) falls(gradient []float64) bool {
 	return -simd.Dot(gradient, d.direction) <= -lbfgs.FlatEnough*d.slope
 }
 
-// trusts is for an F that is no bound. It is believed once it changes little beside what it decides,
-// and beside what was promised: a larger fall is one of messages that have not followed yet. At the
-// origin sweeps bring back messages that had moved elsewhere, perhaps to another fixed point.
+// trusts decides where F is no bound. F is believed once it changes little in a pass, beside the fall to be judged and
+// beside what was promised: a larger fall than that is due to messages that have not followed yet. At the origin
+// sweeps bring back messages that had moved elsewhere, perhaps to another fixed point.
 func (d *descent) trusts(gradient []float64, value, lacks, fell, rounding float64) (accepted, undecided bool) {
 	doubt, decisive := stillToCome*math.Abs(fell), math.Abs(lacks)
 	if promised := -d.slope * d.alpha; lacks < 0 && promised > 0 {
@@ -236,9 +236,9 @@ func (d *descent) advanceDamped(theta []float64) float64 {
 	return d.move(theta, 0)
 }
 
-// promise is by how much F should fall in the whole step, α = 1, to the minimum of the quadratic model that it comes
-// from: half of what the slope says. Where only a part α is tried, as the model held no further on the line before,
-// that is divided by α, to be careful: more may be left than such a model says. It is infinite for a step damped much.
+// promise is by how much F should fall in a whole step, α = 1, to the minimum of its quadratic model: half of what the
+// slope says. Where only a part α is tried, as the model held no further on the line before, that is divided by α, as
+// more may be left than such a model says. For a step that is damped much it is infinite.
 func (d *descent) promise() float64 {
 	if d.stepDamping > 1 && d.dampsSteps() {
 		return math.Inf(1)
@@ -273,15 +273,15 @@ func (d *descent) rememberLowest() {
 	}
 }
 
-// onLine reports weights of a step from accepted ones: with these a run that has to end now should end. Else those at
-// hand are accepted, or are those of visits, which a check will compare with the start.
+// onLine reports that the weights at hand are of a step that is not accepted yet: a run that has to end now should end
+// with the origin. Else they are accepted, or those of visits, which a check will compare with the start.
 func (d *descent) onLine() bool { return d.began && d.alpha != 0 && !d.ledByVisits() }
 
 // ledByVisits reports that the weights at hand are those to which the first visits have led.
 func (d *descent) ledByVisits() bool { return d.fromVisits && d.alpha == 1 && d.slope == 0 }
 
-// shrink goes back on the line: all of the way to the start of the run where visits have led astray, and else to the
-// minimum of the parabola through F and its slope at the origin and F here, between a tenth and half of the length.
+// shrink goes back on the line: to the start of the run where visits have led astray, and else to the minimum of the
+// parabola through F and its slope at the origin and F here, kept between a tenth and half of the step.
 func (d *descent) shrink(theta []float64, lacks float64, finite bool) {
 	alpha := d.alpha
 	d.lags = d.mayLag()
@@ -319,7 +319,7 @@ func (d *descent) rememberPair(theta, gradient []float64) {
 func (d *descent) advance(theta, gradient []float64) float64 {
 	copy(d.origin, theta)
 	copy(d.originGradient, gradient)
-	d.curvature.Direct(d.direction, gradient)
+	d.curvature.Direction(d.direction, gradient)
 	d.slope = -simd.Dot(gradient, d.direction)
 	little, gap := -d.slope/2*littleGained, d.run.progress.Pass.Gap
 	switch {

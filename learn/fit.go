@@ -86,8 +86,8 @@ func (l *learner) run(ctx context.Context, started time.Time) (*Result, error) {
 	}
 }
 
-// replicated reports that several processes do all of the same work, each for itself. A clock or a
-// context of one may not end a visit there: its messages would be others than those of the rest.
+// replicated reports that several processes do all of the same work, each for itself. A clock or a context of one may
+// not end a visit there: its messages would be others than those of the rest.
 func (l *learner) replicated() bool { return l.ranks.size < l.settings.team.Size() }
 
 // iterate is one iteration of the paper's Algorithm 2: it selects a block, visits it, which replaces the block's
@@ -117,7 +117,7 @@ func (l *learner) iterate() error {
 		return nil
 	}
 	p.Point = unjudged
-	// Automatic steps begin descent in here, at the end of a pass: descends reports true from then on.
+	// At the end of a pass automatic steps may begin descent in this call: auto.descends reports true from then on.
 	size := l.settings.Step.Step(l.model.Weights, l.sums.gradient)
 	pass.noteResidual(report.firstResidual)
 	if (p.Iterations+1)%l.schedule.perPass() == 0 {
@@ -127,8 +127,8 @@ func (l *learner) iterate() error {
 	return l.endIteration(blocks[0], size, &report)
 }
 
-// endOfVisit is what ends a visit of so many sweeps between two of them: many, so that the time of the run may be over
-// before they are made.
+// endOfVisit returns a context that ends a visit between two sweeps: with the time of the run, if it may make so many
+// sweeps that the time could be over before.
 func (l *learner) endOfVisit(sweeps int) (until context.Context, stop func()) {
 	if l.settings.MaxTime == 0 || sweeps <= wholeSweeps || l.clock.began.IsZero() || l.replicated() {
 		return l.stopped, func() {}
@@ -140,7 +140,8 @@ func (l *learner) endOfVisit(sweeps int) (until context.Context, stop func()) {
 // allBlocks stands for the block of an iteration that has visited all.
 const allBlocks = -1
 
-// endIteration counts and records an iteration, with a step of some size, and looks what is due.
+// endIteration counts and records an iteration, with a step of some size, and does what is due after it: an evaluation,
+// the comparison with the start, and a look at the limits.
 func (l *learner) endIteration(block int, size float64, report *visitReport) error {
 	p := &l.progress
 	l.model.Layout.Symmetrise(l.model.Weights) // without what rounding has left

@@ -16,13 +16,13 @@ import (
 //
 //	θ = θ̄ − P⁻¹ḡ,   ḡ = Σ_b g_b + l2 θ̄,
 //
-// θ̄ being the mean of the θ_b. That is a whole step at every visit: no length to choose,
-// however old the gradient is. With one block θ̄ is θ. Such steps know nothing of messages that have not arrived. They
-// lead as long as they lower the gradient much, and then descent on F goes on (descent.go).
+// θ̄ being the mean of the θ_b. That is a whole step at every visit: no length has to be chosen, however old the
+// gradient is. With one block θ̄ is θ. Such steps know nothing of messages that have not arrived. They are made as long
+// as they lower the gradient much (leads), and then descent on F goes on (descent.go).
 type incremental struct {
 	incrementalState
 	run      *inference
-	shares   []float64 // [visits of a pass]
+	shares   []float64 // [visits of a pass] the weights of the θ_b in θ̄: see visitShares
 	gradient []float64 // ḡ
 }
 
@@ -35,7 +35,7 @@ type incrementalState struct {
 
 func newIncremental(run *inference) *incremental {
 	layout, visits, e := &run.model.Layout, run.schedule.perPass(), &incremental{run: run}
-	if !run.holds.bounded { // no visit leads
+	if !run.holds.bounded { // no visit has a step
 		return e
 	}
 	e.shares, e.weightsAt = e.visitShares(), make([]float64, visits*layout.TiedSize)
@@ -48,14 +48,14 @@ func newIncremental(run *inference) *incremental {
 // (results/README.md).
 const leftByPass = 0.2
 
-// leads reports, at the end of a pass, that another one follows: none where a pass has one visit, which leads nowhere.
-// The gradient decides, as F is not known where blocks were visited at different weights.
+// leads reports, at the end of a pass, that another one follows: none where a pass has one visit. The norm of the
+// gradient decides, as F is not known where blocks were visited at different weights.
 func (e *incremental) leads() bool {
 	passes, p := e.visits/e.run.schedule.perPass(), &e.run.progress
 	return e.run.schedule.perPass() > 1 && p.GradientNorm <= p.FirstNorm*math.Pow(leftByPass, float64(passes))
 }
 
-// begin starts with a gradient that is of these weights alone.
+// begin starts where all terms of the gradient were taken at the same weights, theta.
 func (e *incremental) begin(theta []float64) {
 	size := e.run.model.Layout.TiedSize
 	for at := 0; at < len(e.weightsAt); at += size {
@@ -66,8 +66,8 @@ func (e *incremental) begin(theta []float64) {
 	copy(e.mean, theta)
 }
 
-// takeVisit renews θ̄ and ḡ, given the weights of a visit and the gradient after it. Untied weights have elements of
-// their own, and so the weights that each was last visited with.
+// takeVisit renews θ̄ and ḡ, given the weights of the visit that schedule.pick chose last and the gradient after it. An
+// untied weight belongs to one node or edge, so that its mean is what it was at the last visit of that.
 func (e *incremental) takeVisit(theta, gradient []float64) {
 	layout, visit := &e.run.model.Layout, e.run.schedule.position
 	for _, span := range e.run.shape.tied {
@@ -90,8 +90,8 @@ func (e *incremental) takeVisit(theta, gradient []float64) {
 	}
 }
 
-// visitShares returns, for every set of a pass, its share of all nodes and edges; of an edge each end has half.
-// Networks count by their weights.
+// visitShares returns, for every set of blocks of a pass, its share of all nodes and edges. Each block of a cut edge
+// has half of it, and networks count by their weights.
 func (e *incremental) visitShares() []float64 {
 	shares, total := make([]float64, len(e.run.schedule.stepPass)), 0.0
 	for i, blocks := range e.run.schedule.stepPass {

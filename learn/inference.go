@@ -33,7 +33,7 @@ type inference struct {
 	keptResults int         // how many results are kept at once
 	partSums    partSums
 	spilled     spilled   // what is kept between visits, where it is not in memory
-	splitOf     []float64 // [jobs of all blocks] what splits add to the bound; nil: nothing, or see unit.splitAtOnce
+	splitOf     []float64 // [jobs of all blocks] what splits add to F; nil: nothing, or it is found by unit.splitAtOnce
 
 	samples                 float64 // N of (8): the sum of the samples' weights
 	variables, links        float64 // mean numbers of variables and edges per sample
@@ -140,15 +140,12 @@ func (inf *inference) planParts() {
 	}
 }
 
-// measureWork finds what one sweep, and one gradient, over everything costs where it is
-// not cut. In a whole pass a message into a node is sent in one block, but a cut edge is grounded and
-// enters the gradient in two: visiting all blocks is more than one gradient. Visits with a step send messages out of
-// their block as well, and so make more than one sweep in a pass.
+// measureWork finds what one sweep and one gradient of everything cost, and the mean numbers of variables and edges.
+// With blocks a pass costs more than one gradient, as both blocks of a cut edge ground it and compute its belief, and
+// visits with a step cost more than one sweep, as they also send messages out of their block.
 func (inf *inference) measureWork() {
 	for _, u := range inf.units {
-		for i := range u.partition.Blocks {
-			inf.sweepWork += float64(u.partition.Blocks[i].Work())
-		}
+		inf.sweepWork += float64(u.work())
 		inf.gradientWork += float64(u.partition.Elements())
 		if u.isFree() {
 			for s := range int32(u.in.Graph.NumNodes()) {
@@ -234,7 +231,7 @@ func (inf *inference) visit(v visit) (visitReport, error) {
 	return report, nil
 }
 
-// visitJob is the part of a visit that one goroutine does for some units and one block.
+// visitJob does a job, the visit of one block in some units, or another task, in one goroutine.
 func (inf *inference) visitJob(v *jobRound, workerIndex, i int) {
 	if v.task != nil {
 		v.task(workerIndex, i)
@@ -258,8 +255,8 @@ func (inf *inference) visitJob(v *jobRound, workerIndex, i int) {
 	}
 }
 
-// takeResult adds what the result of a job changes to the sum of its part, and puts what the block has inside in the
-// place of what it had there. The totals change in addParts; only those of untied weights do so at once.
+// takeResult adds what the result of a job changes to the sum of its part, and puts the block's new contribution in the
+// place of the old one. The totals change in addParts; only those of untied weights do so at once.
 func (inf *inference) takeResult(report *visitReport, v *visit, job int, s *jobResult) {
 	block, lo, hi := inf.job(v.blocks, job)
 	units := inf.units[lo:hi]
@@ -331,8 +328,7 @@ func (inf *inference) sumContributions() {
 	inf.model.Layout.Symmetrise(inf.sums.total)
 }
 
-// upperBound returns F where every block was visited at the weights of the moment, with
-// consistent beliefs for the gradient.
+// upperBound returns F, once every block was visited at the present weights, by visits that contribute terms of F.
 func (inf *inference) upperBound() (float64, error) {
 	theta := inf.model.Weights
 	value := inf.problem.L2/2*simd.Dot(theta, theta) + inf.sums.bound()
@@ -413,7 +409,7 @@ func (inf *inference) statistics() *instances.Statistics {
 	}
 }
 
-// newSample draws from the blocks of this process, in the order of their parts.
+// newSample prepares to measure a Hessian of stars, from the blocks of this process in the order of their parts.
 func (inf *inference) newSample() *linear.Sample {
 	type owned struct {
 		part int32
@@ -438,7 +434,7 @@ func (inf *inference) newSample() *linear.Sample {
 	return linear.NewSample(inf.model, blocks, inf.ranks, inf.each, inf.settings.Threads)
 }
 
-// newResponse returns nil where that takes too much.
+// newResponse returns the linear response of all units, which gives the exact Hessian; nil if that is too much work.
 func (inf *inference) newResponse() *linear.Response {
 	if inf.model.Layout.Size > linear.MaxDense {
 		return nil
@@ -446,8 +442,8 @@ func (inf *inference) newResponse() *linear.Response {
 	return linear.NewResponse(inf.model, numeric.Map(inf.units, (*unit).linear), inf.passWork())
 }
 
-// slack is the rise over the first objective that proves nothing: what the messages of a check still change by, 1e-6
-// even where they settled, leaves the objective unknown by about as much per variable. A first objective may be zero.
+// slack is how far above the first objective another one may be before it counts as worse. Residuals of the checks that
+// found the two leave each unknown by about as much per variable, and by 1e-6 even where messages have settled.
 func (inf *inference) slack(residuals ...float64) float64 {
 	unknown := 1e-6
 	for _, r := range residuals {

@@ -24,7 +24,7 @@ type learner struct {
 	// stopped ends visits between two sweeps. It is of a run that saves no state: the state
 	// there could not be resumed to the same bytes. nil: visits are finished.
 	stopped  context.Context
-	recalled bool // the values are those of the start's check: see recall
+	recalled bool // progress has the values of the start's check: see recall
 }
 
 // newLearner makes a run. More memory than the settings allow is a *MemoryError, before any of it is taken.
@@ -39,8 +39,8 @@ func newLearner(p *Problem, s *Settings) (*learner, error) {
 	return l, l.allocate()
 }
 
-// planLearner decides on everything that the sizes of a run depend on. What it makes
-// grows with the numbers of nodes and edges alone: the model may be without weights.
+// planLearner decides on everything that the sizes of a run depend on. What it makes grows with the numbers of nodes
+// and edges alone: the model may be without weights.
 func planLearner(p *Problem, s *Settings) (*learner, error) {
 	if err := countable(p.Model); err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ func (l *learner) startsUniform(from int) bool {
 		!slices.ContainsFunc(l.model.Weights[from:], func(w float64) bool { return w != 0 })
 }
 
-// visitBlocks visits blocks, and names the cause of an error.
+// visitBlocks is visit, with an error that names its likely cause.
 func (l *learner) visitBlocks(v visit) (visitReport, error) {
 	report, err := l.visit(v)
 	if err != nil {
@@ -135,13 +135,7 @@ func (l *learner) close() {
 	l.spilled.space.Close()
 }
 
-// mostSweeps returns about how many sweeps the limits of the run allow.
-func (l *learner) mostSweeps() float64 {
-	return min(l.settings.MaxPasses, l.settings.mostIterations()/float64(l.schedule.perPass()))
-}
-
-// countable refuses a model whose weights, or one of whose tables, are so many that
-// arithmetic with them would overflow.
+// countable refuses a model with so many weights, or a table so large, that arithmetic with their sizes would overflow.
 func countable(m *crf.Model) error {
 	const most = 1 << 40 // bytes
 	bytes, name, reason := ground.Largest(&m.Schema)

@@ -23,7 +23,7 @@ type localLearner struct {
 	*trainingRun // with the weights θ of the last iteration
 	objective    local.Objective
 	steps        *lbfgs.Minimiser // of the same weights
-	rounding     float64          // gradient norm below which there is nothing but rounding
+	rounding     float64          // the norm of a gradient that rounding alone may leave: see roundingShare
 }
 
 func fitLocal(ctx context.Context, p *Problem, s *Settings, began time.Time) (*Result, error) {
@@ -79,14 +79,14 @@ func (l *localLearner) allocate() {
 	l.objective.Allocate(l.settings.Threads) // last: its goroutines run until it is closed
 }
 
-// take notes where the steps have led.
+// take copies what the minimiser has found into the progress of the run.
 func (l *localLearner) take() {
 	p, s := &l.progress, l.steps
 	p.Objective, p.GradientNorm = s.Value, math.Sqrt(simd.Dot(s.Gradient, s.Gradient))
 	p.Sweeps, p.Gradients = s.Evaluations, s.Evaluations
 }
 
-// run counts the seconds since started.
+// run is the loop of such a run. Its seconds are those since started.
 func (l *localLearner) run(ctx context.Context, started time.Time) (*Result, error) {
 	p, before := &l.progress, l.progress.Seconds
 	clock := func() { p.Seconds = before + time.Since(started).Seconds() }
@@ -199,7 +199,7 @@ func (l *localLearner) suboptimality() float64 {
 	return l.progress.GradientNorm*l.progress.GradientNorm/(2*l2) + roundingShare*math.Abs(l.progress.Objective)
 }
 
-// ofErrors is that of events, infinite where it is not known.
+// ofErrors is Event.OfErrors, infinite where it is not known.
 func (l *localLearner) ofErrors() float64 {
 	return math.Sqrt(2 * l.objective.Total * l.steps.Promised / float64(l.model.Layout.Size))
 }
@@ -270,7 +270,7 @@ func (l *localLearner) restore(state *State) error {
 	}
 	l.steps.Value, l.steps.Evaluations = l.progress.Objective, l.progress.Sweeps
 	l.progress.Status, l.progress.Reason = "", ""
-	if err := cmp.Or(l.steps.Possible(), l.objective.Refill()); err != nil {
+	if err := cmp.Or(l.steps.Validate(), l.objective.Refill()); err != nil {
 		return runstate.Errorf("%v", err)
 	}
 	return nil

@@ -197,6 +197,11 @@ func (l *learner) ruleMemory(m *Memory, c *count) {
 	l.hessianMemory(m)
 }
 
+// mostSweeps returns about how many sweeps the limits of the run allow.
+func (l *learner) mostSweeps() float64 {
+	return min(l.settings.MaxPasses, l.settings.mostIterations()/float64(l.schedule.perPass()))
+}
+
 // hessianMemory adds what a Hessian of all weights takes. That stars measure it is sure in a long descent only.
 func (l *learner) hessianMemory(m *Memory) {
 	layout, n, p := &l.model.Layout, float64(l.model.Layout.Size), l.messages.denseProblem(nil)

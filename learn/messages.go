@@ -9,21 +9,22 @@ import (
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
-// Whole passes over messages that crawl, such as those of strongly coupled pictures, have momentum, as
-// sweeps of predictions do (package bp): from where the pass before began, messages and beliefs go on.
-// F is convex in weights and messages together, so momentum goes on where weights move; where messages
-// go back, or F rises at the same weights, it begins anew. Where some c_s is negative there is none: messages circle
-// in directions that F hardly feels. Small problems move messages together with weights (response) instead.
+// Messages may crawl, such as those of strongly coupled pictures. So whole passes have momentum, as sweeps of
+// predictions do (bp/momentum.go): each begins with messages and beliefs moved on in the direction in which they have
+// come since the pass before began. F is convex in weights and messages together, so that momentum goes on where
+// weights move; where messages go back, or F rises at the same weights, it begins anew. Where some c_s is negative
+// there is none: messages circle in directions that F hardly feels. Small problems solve for messages instead.
 
-// passMomentum bounds β while messages lag. Later what is left goes round loops, changes no belief, and dies like 1/t,
-// or 1/t² as β grows. overRelaxed is the damping of passes: visits may circle with it (results/README.md).
+// passMomentum bounds β while messages lag. Later what is left goes round loops, changes no belief, and falls as 1/t in
+// t passes, or as 1/t² with a growing β. overRelaxed is the damping of passes with momentum, though not of visits with
+// a step, as messages may circle with it (results/README.md).
 const passMomentum, overRelaxed = 0.7, -0.3
 
 // Where sweeps need not lower a dual value messages may circle for ever, and a visit of few sweeps does not notice.
-// While the weights move they move messages too, but not by a large residual, in pass after pass. While the weights
-// stay, messages alone are the cause of a residual that does not fall. They are damped from then on, unless F falls.
+// Weights that move also move messages, but not by a large residual in pass after pass. While weights stay, messages
+// alone are the cause of a residual that does not fall. They are damped from then on, unless F falls.
 
-// circling is what tells, from pass to pass, that messages do.
+// circling is what damp has seen, from pass to pass, of messages that may circle.
 type circling struct {
 	Passes   int     // since the residual was smallest
 	Smallest float64 // 0: none yet
@@ -40,11 +41,11 @@ type messages struct {
 	auto     *auto            // steps that go back to messages; nil: they are not automatic
 }
 
-// usesResponse reports a problem so small that there is time to solve the linear system by which messages and weights
-// answer to each other (linear response).
+// usesResponse reports a problem so small that there is time to solve the linear system that says how messages change
+// with the weights (linear.Response).
 func (m *messages) usesResponse() bool { return m.response != nil }
 
-// keepsCopies reports whether whole passes remember messages: they do where these are not solved for.
+// keepsCopies reports whether whole passes remember messages: not where these are solved for, and not on forests.
 func (m *messages) keepsCopies() bool { return !m.holds.forests && !m.usesResponse() }
 
 // hasMomentum reports whether whole passes have momentum.
@@ -143,9 +144,9 @@ func (m *messages) copiesKept() int {
 	return oneIf(m.auto != nil && m.keepsCopies()) + oneIf(m.hasMomentum())
 }
 
-// damp is told of every pass, and whether weights stay after it. It damps sweeps whose messages circle. Where F, a
-// bound, falls they do not: it only takes many sweeps until those through hubs have settled, and damping would make
-// that more.
+// damp is told of every pass, and whether weights stay after it. It damps sweeps whose messages circle: their residual
+// has not fallen for fewPasses. Where F, a bound, falls they do not circle: those through hubs take many sweeps to
+// settle, and damping would make that more.
 func (m *messages) damp(weightsStay bool) {
 	if m.holds.monotone {
 		return
@@ -172,6 +173,7 @@ func (m *messages) settle() {
 	}
 }
 
+// innerLimits are those of a visit with a step (iterate).
 func (m *messages) innerLimits() bp.Limits {
 	limits := bp.Limits{
 		Tolerance: m.settings.InnerTolerance, MaxSweeps: m.settings.InnerSweeps, Damping: m.progress.MessageDamping,
@@ -197,9 +199,9 @@ func (m *messages) wholeLimits() bp.Limits {
 	return bp.Limits{MaxSweeps: wholeSweeps, Damping: damping, NoProx: noProx}
 }
 
-// remainder returns the share of an edge's mass that consistent beliefs may leave to spread: in a whole pass of a large
-// network that is to lead to a step, and in a check while messages lag. Other passes leave nothing but rounding, and so
-// do those with forbidden states, to which what is left would be spread, too.
+// remainder returns the share of an edge's mass that may be spread anywhere when its belief is made consistent: in a
+// whole pass of a large network that is to lead to a step, and in a check while messages lag. Other passes leave
+// nothing but rounding, and so do those with forbidden states, to which mass would be spread, too.
 func (m *messages) remainder() float64 {
 	p := &m.progress
 	switch {
@@ -217,7 +219,7 @@ func (m *messages) remainder() float64 {
 	return remainderShare * share
 }
 
-// denseProblem is what the Hessian of all weights together is of.
+// denseProblem is what the Hessian of all weights together is computed for.
 func (m *messages) denseProblem(squares [][]float64) linear.DenseProblem {
 	nodes, _ := instances.Size(m.problem.Data)
 	return linear.DenseProblem{

@@ -6,10 +6,10 @@ import (
 	"github.com/blockbp/blockbp/internal/instances"
 )
 
-// What a visit changes in the totals is added up in parts, each in the order of its jobs, and these in the order of a
-// binary tree, so that whoever has some of the parts can add them up, with the same bits. One process does the jobs of
-// a part. Where there are several units, which share contributions, all is one sum, of which every process has all
-// results: there parts say only who does the work.
+// What a visit changes in the totals is added up in parts, each in the order of its jobs, and the sums of parts in the
+// order of a binary tree: so the totals have the same bits however many processes share the parts. One process does the
+// jobs of a part. Several units share contributions: there every process is told all results and adds them up in one
+// sum, and parts say only who does the work.
 
 // mostParts bounds the parts, and with them the processes.
 const mostParts = instances.Parts
@@ -32,10 +32,10 @@ func (p *partSums) allocate(stride int) {
 }
 
 // begin finds the parts of a visit, and makes their sums zeros.
-func (p *partSums) begin(j *unitSet, blocks []int) {
+func (p *partSums) begin(units *unitSet, blocks []int) {
 	p.touched = p.touched[:0]
 	for _, block := range blocks {
-		if part := j.partOf(block); !slices.Contains(p.touched, part) {
+		if part := units.partOf(block); !slices.Contains(p.touched, part) {
 			p.touched = append(p.touched, part)
 		}
 	}

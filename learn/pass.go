@@ -2,11 +2,11 @@ package learn
 
 import "math"
 
-// A whole pass visits every block at the same weights, with a few sweeps each. At its end F and the lower bound hold,
-// whatever the messages lack, where the problem has them (bound.go), and the gradient is that of
-// consistent beliefs. They decide a step of descent (descent.go), or what a check was asked (check.go).
+// A whole pass visits every block at the same weights, with a few sweeps each. At its end F and the lower bound are
+// known, and the gradient of consistent beliefs. F and the lower bound hold however far messages are from where they
+// settle, if the problem has such bounds (bound.go). They decide on a step of descent (descent.go), or in a check.
 
-// passState is where such a pass stands, and what the last one has found.
+// passState is where a whole pass stands, and what the last one has found.
 type passState struct {
 	Next int // of schedule.wholePass
 	// Residual is the largest change of a log-message or log-belief in the first sweeps of the last pass, and Current
@@ -14,9 +14,9 @@ type passState struct {
 	Residual, Current float64
 	WorstAt           int
 	Infeasible        bool    // consistent beliefs of this pass take a forbidden state
-	Gap               float64 // of F and the value of consistent beliefs; NaN: neither is a bound; +Inf: Infeasible
+	Gap               float64 // F less the value of consistent beliefs; NaN: neither is a bound; +Inf: Infeasible
 	StartUpper        float64 // F when this pass began
-	Momentum          int     // rounds in which it has grown: since messages went back, or F rose at the same weights
+	Momentum          int     // rounds since momentum began anew (messages.beginRound): β grows with them
 	SweepsFirst       bool    // a round of sweeps alone goes before the visits of this pass
 }
 
@@ -35,12 +35,12 @@ const (
 	wholeSweeps = 3
 	// exactSweeps of a forest, back and forth, make its beliefs marginals.
 	exactSweeps = 2
-	// lagging is a change of a message, in nats, with which beliefs are far from what they come to be, e times what
-	// they were. Weights on their way to an optimum do not go on making such changes.
+	// lagging is the residual, in nats, above which messages count as lagging behind the weights: a belief became e
+	// times what it was. Weights on their way to an optimum do not go on making such changes.
 	lagging = 1.0
-	// remainderShare is of the smaller of the relative gradient norm and the gap of an edge, or of 1 if that is less: that
-	// share of an edge's mass may lie anywhere when beliefs are made consistent. With a tenth BFGS learns less from
-	// gradients (results/README.md).
+	// remainderShare, times the relative gradient norm or the gap allowed per edge, the smaller one, at most 1, is the
+	// share of an edge's mass that may lie anywhere when beliefs are made consistent (remainder). With a tenth BFGS
+	// learns less from gradients (results/README.md).
 	remainderShare = 0.01
 )
 
@@ -95,8 +95,8 @@ func (l *learner) visitInWholePass() (done bool, err error) {
 	return l.descend(&report)
 }
 
-// sweepFirst makes a round of sweeps over all blocks ahead of a whole pass: from the first step on that messages could
-// not follow, and while they lag. F and its gradient, which take longer than the sweeps, would tell too little without.
+// sweepFirst makes a round of sweeps over all blocks ahead of a whole pass of descent, as long as messages lag after a
+// step that they could not follow: F and its gradient, which take longer than sweeps, would tell too little without.
 func (l *learner) sweepFirst() error {
 	p, at := &l.progress, &l.progress.Pass
 	at.SweepsFirst = !p.Check.Active && l.messages.hasMomentum() && !(at.Residual <= lagging) &&
@@ -114,14 +114,14 @@ func (l *learner) sweepFirst() error {
 	return nil
 }
 
-// endWholePass takes what is known after every block was visited at the weights of the moment: the upper bound, the
-// gradient of consistent beliefs, and the lower bound. Of that gradient the directions in which weights and messages
-// move at no change of the model are free, whatever the messages lack.
+// endWholePass computes what is known once every block was visited at the present weights: the upper bound, the
+// gradient of consistent beliefs, and the lower bound. Where a change of weights can be undone by one of messages, that
+// gradient has no part in its direction, however far messages are from where they settle.
 //
 // With hidden labels F is the dual value of the free network less the value of consistent beliefs of the clamped one
-// (byConsistent). Where some c_s is negative it is a difference of two dual values, and bounds nothing: if counting
-// numbers are convex all the same, the value of consistent beliefs stands for it, whose error is far smaller where
-// messages lag (results/README.md).
+// (byConsistent). Where some c_s is negative F is a difference of two dual values, and bounds nothing. If counting
+// numbers are convex all the same, the value of consistent beliefs is taken in the place of F, as its error is far
+// smaller where messages lag (results/README.md).
 func (l *learner) endWholePass() (err error) {
 	p, pass := &l.progress, &l.progress.Pass
 	l.sumContributions()
@@ -146,8 +146,8 @@ func (l *learner) endWholePass() (err error) {
 	return nil
 }
 
-// descend moves the weights at the end of a whole pass, on from where they are accepted and back from where they are
-// not. It claims convergence, or starts the check of a claim.
+// descend decides on the weights at the end of a whole pass. From accepted weights it takes the next step, unless it
+// claims convergence or starts the check of a claim; from refused ones it goes back.
 func (l *learner) descend(report *visitReport) (done bool, err error) {
 	p := &l.progress
 	accepted, undecided := l.auto.descent.acceptOrShrink(l.model.Weights, l.sums.gradient, p.Upper, p.Pass.Gap)
@@ -179,9 +179,9 @@ func (l *learner) descend(report *visitReport) (done bool, err error) {
 // is left: on 12 photographs 54 was promised where 200 were left. So they may promise promisedPart of Settings.Gap.
 const smallPromises, promisedPart = 3, 0.1
 
-// notePromise counts, where nothing bounds the objective from below, steps in a row that promise no more than may
-// be left: three of them end a run, as to a quadratic model the point is as good as stationary. States that no label
-// tells apart are a saddle at first, near which steps promise little: there it says nothing.
+// notePromise counts, where nothing bounds the objective from below, steps in a row that promise no more than may be
+// left. Three of them end a run: by the quadratic model that steps come from, the point is as good as stationary. It
+// counts none where states begin at a saddle, as no label tells them apart, near which steps promise little.
 func (l *learner) notePromise(size float64) {
 	if size != 0 && l.settings.unlabelled == nil && !(l.holds.certified && l.problem.L2 > 0) {
 		l.countPromise(l.auto.descent.promise())

@@ -47,7 +47,7 @@ type Problem struct {
 	// al. 2005, Hazan and Urtasun 2010). With BBPL, InnerDual and Full, of one sample an instance without hidden labels.
 	Loss float64
 
-	apart *Problem // what this one was joined of: see joined
+	apart *Problem // the problem of which this one joins small networks; nil: it joins none (joined)
 }
 
 // Method names one of the three settings of the loop, or an objective that L-BFGS minimises: see Method.Local.
@@ -84,11 +84,10 @@ const (
 var Methods = []Method{Auto, BBPL, InnerDual, Full, Exact, Composite, Pseudo, Piecewise, Truncated}
 
 // Local reports whether L-BFGS minimises the method's objective, which is known exactly: a sum of local terms, the
-// likelihood, or the loss of Truncated. There are no blocks, messages that are kept, and checks.
-func (m Method) Local() bool {
-	return m.sums() || m == Pseudo || m == Piecewise || m == Truncated
-}
+// likelihood, or the loss of Truncated. There are no blocks, no checks, and no messages that are kept.
+func (m Method) Local() bool { return m.sums() || m == Pseudo || m == Piecewise || m == Truncated }
 
+// sums reports Exact and Composite, which compute log Z, of networks or of blocks, and so sum over hidden labels.
 func (m Method) sums() bool {
 	return local.Kind(m).Sums()
 }
@@ -114,12 +113,11 @@ type Settings struct {
 	// RandomOrder picks blocks uniformly, from Seed, for visits with a step; else they are picked 0, 1, …, D−1,
 	// 0, … in turn, as the paper found faster.
 	RandomOrder bool
-	// Together is how many blocks a visit with a step is of, as far as there are so many of which no two share an edge; 0
-	// means what Fit decides, or 1 with Assign. Several threads can then work on one instance. Weights move after all of
-	// them: it is one block, in several parts.
+	// Together is how many blocks, of which no two share an edge, are visited together before a step, as far as there are
+	// so many; 0 means what Fit decides, or 1 with Assign. Several threads can then work on one instance. To the paper's
+	// algorithm these blocks are one.
 	Together int
-	// Seed is that of RandomOrder, and of the weights that states which no label tells
-	// apart begin with: see Result.Seeded.
+	// Seed is that of RandomOrder, and of the first weights of states that no label tells apart: see Result.Seeded.
 	Seed       uint64
 	unlabelled instances.Unlabelled
 	gapAlone   bool // Gap was given and no tolerance
@@ -341,10 +339,10 @@ func (p *Problem) validate() error {
 	return nil
 }
 
-// Chains are visited node after node: of one sentence there is nothing to be done at the same
-// time. So many small forests become one network, of which the first nodes are visited
-// together, then the second ones. The objective (8) is the same, as log Z of a network is the
-// sum over its components where counting numbers are exact, and so are objectives of local terms.
+// A chain is visited node after node, so that one sentence leaves vector kernels nothing to do at once. So many small
+// forests are joined into one network, in which the first nodes of all are updated together, then the second ones. The
+// objective (8) is the same: where counting numbers are exact it is a sum over the components of a network, and so are
+// objectives of local terms.
 
 // joinedNodes is how many nodes networks are joined up to: as many as are sorted into runs together.
 const joinedNodes = partition.WindowNodes
@@ -374,13 +372,13 @@ func (p *Problem) joined(s *Settings) *Problem {
 	return &result
 }
 
-// isExact reports whether the counting numbers of a graph make F the free energy.
+// isExact reports whether with the counting numbers of a graph B of (8) is log Z itself.
 func (p *Problem) isExact(g *graph.Graph) bool {
 	numbers, err := p.Counting.Of(g)
 	return err == nil && numbers.Facts.Bound == counting.Exact
 }
 
-// given is the problem as Fit was given it.
+// given is the problem as Fit was given it, before small networks were joined.
 func (p *Problem) given() *Problem {
 	if p.apart != nil {
 		return p.apart

@@ -17,8 +17,8 @@ type ranks struct {
 	*distributed.Team
 	inf      *inference
 	me, size int
-	all      []int // blocks
-	bounds   []int // of parts
+	all      []int // the numbers of all blocks
+	bounds   []int // scratch of sumParts
 
 	mine    []int32   // jobs of a visit
 	tallies []float64 // of all processes
@@ -60,7 +60,7 @@ func (r *ranks) visitedHere(i int) func(node int32) bool {
 	return func(node int32) bool { return r.Owns(inf.parts[int(of[node])*len(inf.units)+i]) }
 }
 
-// begin makes the beliefs uniform that are in use here. Messages are zeros.
+// begin makes the beliefs uniform that this process works with. Messages are zeros already.
 func (r *ranks) begin() {
 	r.inf.each(len(r.inf.units), func(_, i int) {
 		u, here := r.inf.units[i], r.visitedHere(i)

@@ -41,8 +41,7 @@ func stationary(convex bool) Status {
 
 // Result is what a run ended with.
 type Result struct {
-	// Model has the final weights. Those of a run that a limit ended are the best
-	// that a step rule knows of, if it keeps any.
+	// Model has the final weights: of a run that a limit ended the best that the step rule knows of, if it keeps any.
 	Model *crf.Model
 	// Best is the model of the best evaluation where EarlyStop was set, nil where it was not and before the first one.
 	Best      *crf.Model

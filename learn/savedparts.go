@@ -11,7 +11,7 @@ import (
 // the same whatever the number of processes that have made it (checkpoint). Any number goes on from it: each process
 // reads its own parts, and then tells the others what they see of these.
 
-// savedParts are these parts of a state, which its process has.
+// savedParts are the parts of a state, of which a process has its own.
 type savedParts struct {
 	*ranks
 	passStarts, accepted bool      // whether the state also has unit.passStart, and unit.acceptedState

@@ -10,16 +10,16 @@ type blockSet []int
 // weights, which visits as many blocks at a time as share no edge.
 type schedule struct {
 	stepPass, wholePass []blockSet
-	position            int // in stepPass, of what pick returned last
+	position            int // in stepPass, of what pick returned last: incremental.takeVisit asks for it
 	cyclic              bool
 	source              *rand.PCG
 	random              *rand.Rand
 }
 
-func newSchedule(j *unitSet, s *Settings) schedule {
+func newSchedule(units *unitSet, s *Settings) schedule {
 	source := rand.NewPCG(s.Seed, 0x9e3779b97f4a7c15)
-	return schedule{stepPass: j.blockSets(s.Together), wholePass: j.blockSets(j.blocks), cyclic: !s.RandomOrder,
-		source: source, random: rand.New(source)}
+	return schedule{stepPass: units.blockSets(s.Together), wholePass: units.blockSets(units.blocks),
+		cyclic: !s.RandomOrder, source: source, random: rand.New(source)}
 }
 
 // pick returns what an iteration visits.

@@ -13,7 +13,7 @@ import (
 // State is everything that a run needs to go on as if it had never stopped. One that
 // Settings.Checkpoint is given is valid only during that call: it has the live slices.
 type State struct {
-	Iteration int // the last that was recorded; −1: not even the check of the start was
+	Iteration int // the last one that Settings.Recorder was told of; −1: not even the check of the start
 
 	saved runstate.State
 }
@@ -120,26 +120,26 @@ func (l *learner) arrays() (all []runstate.Array) {
 // ErrState is the error of Fit for a saved state that cannot be gone on with.
 var ErrState = runstate.Err
 
-// restore puts a saved state in the place of the fresh one.
+// restore puts a saved state in the place of that of a run that begins, and decides what comes next.
 func (l *learner) restore(state *State) error {
 	in, err := l.restoreProgress(state, l.identify(), l.settings.Step.State())
 	if err != nil {
 		return err
 	}
-	if err := l.possible(&l.progress); err != nil {
+	if err := l.validate(&l.progress); err != nil {
 		return err
 	}
 	if l.progress.Pass.Momentum > 0 || l.messages.leftAccepted() {
 		l.messages.makeRoom()
 	}
 	first, _ := l.ranks.ownParts()
-	own := l.savedParts()
-	arrays := append(l.arrays(), partArrays(first, own.ownLengths(), own.own)...)
+	parts := l.savedParts()
+	arrays := append(l.arrays(), partArrays(first, parts.ownLengths(), parts.own)...)
 	if err := l.restoreArrays(in, state, l.settings.Step.State(), arrays); err != nil {
 		return err
 	}
 	if l.auto != nil {
-		if err := l.auto.curvature.Possible(); err != nil {
+		if err := l.auto.curvature.Validate(); err != nil {
 			return runstate.Errorf("%v", err)
 		}
 	}
@@ -150,8 +150,8 @@ func (l *learner) restore(state *State) error {
 	return l.schedule.source.UnmarshalBinary(in.Random)
 }
 
-// possible refuses progress that no run of this problem can have made.
-func (l *learner) possible(p *progress) error {
+// validate refuses progress that no run of this problem can have made.
+func (l *learner) validate(p *progress) error {
 	c, at := &p.Check, &p.Pass
 	switch {
 	case p.Iterations < 0 || p.LastCheck < 0 || p.LastCheck > p.Iterations || p.FailedChecks < 0:
@@ -166,8 +166,8 @@ func (l *learner) possible(p *progress) error {
 	return nil
 }
 
-// goOn decides what a state that a limit ended, or that was interrupted, does next: the final check where the limits
-// of this run are reached too, else more iterations.
+// goOn decides what a run does next whose state is of one that a limit ended, or an interruption: the final check if
+// the limits of this run are reached too, else more iterations.
 func (l *learner) goOn() {
 	p := &l.progress
 	wasEnded := p.Status != ""

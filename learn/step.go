@@ -10,14 +10,15 @@ import (
 )
 
 // StepRule moves the weights against the gradient, and decides on size and direction. The automatic rule does so in the
-// first passes alone and then goes on by descent (descent.go): a rule from outside that has it as a part is refused.
+// first passes alone and then goes on by descent (descent.go): a rule that has it as a part is refused.
 type StepRule interface {
 	// String returns the rule as ParseStep takes it.
 	String() string
 	// Start is called before the first step of a run and forgets any run before.
 	Start(p StepProblem) error
-	// Step changes theta, given g = ∇L, of the objective (8), partly stale, and returns the size of the step: 0 says that
-	// weights stayed, so that messages which circle are damped more. It must not keep or change gradient.
+	// Step changes theta, given the gradient g of the objective (8), some of it as older weights had it, and returns the
+	// size of the step: 0 says that weights stayed, so that messages which circle are damped more. It must not keep or
+	// change gradient.
 	Step(theta, gradient []float64) float64
 	// State returns a pointer to a struct that is a part of the rule, not a copy, since a resumed run reads into it. All
 	// fields are saved. They are of the types int, float64, bool and string, []float64 of a length that Start has fixed,

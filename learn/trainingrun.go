@@ -18,7 +18,7 @@ type trainingRun struct {
 	model    *crf.Model // the weights θ that move
 	progress progress
 	best     *crf.Model // of the best evaluation so far
-	worksOn  []trait    // nil until it is needed
+	worksOn  []trait    // what tells the data, blocks and numbers of runs apart; nil until it is needed: see identify
 }
 
 // progress is where a run stands: with the weights, messages and contributions, all that a resumed run needs.
@@ -38,24 +38,24 @@ type progress struct {
 	GradientNorm   float64
 	Upper          float64 // F, or what endWholePass puts in its place; NaN: blocks were visited at different weights
 	Lower          float64 // bound of the smallest objective, at first that of known labels, 0, or of means, −∞
-	SmallPromises  int     // steps in a row that promised little, and
-	Promised       float64 // the most that one did
+	SmallPromises  int     // steps in a row that promised little
+	Promised       float64 // the most that one of these promised
 	Point          point   // of the weights at hand
 	Worse          int     // pass ends in a row above the first objective
 	LastCheck      int
 	FailedChecks   int
 	FellBack       bool // to the start, in the final checks
 
-	NextEvaluation float64 // sweeps
-	BestValue      float64
-	SinceBest      int
+	NextEvaluation float64 // when it is due, in Sweeps
+	BestValue      float64 // of the metric of early stopping
+	SinceBest      int     // evaluations
 
-	// Damping of the messages, for inference that need not converge without, and what decides it.
+	// MessageDamping is the damping of sweeps, for inference that need not converge without, and Circling what decides it.
 	MessageDamping float64
 	Circling       circling
 
 	Pass     passState
-	Accepted passState // what the pass found that accepted the origin of descent's line
+	Accepted passState // of the pass that accepted the origin of descent's line
 	Check    checkProgress
 	Status   Status
 	Reason   string
@@ -123,7 +123,7 @@ func (c *trainingRun) evaluate(e *Event) error {
 	if s.EarlyStop.Minimise {
 		better = value < p.BestValue
 	}
-	// Any number is better than a NaN, and a NaN better than nothing yet only.
+	// Any number is better than a NaN, and a NaN is only better than no value yet.
 	if better || c.best == nil || math.IsNaN(p.BestValue) && !math.IsNaN(value) {
 		p.BestValue, p.SinceBest, c.best = value, 0, c.model.Clone()
 		return nil
@@ -178,7 +178,7 @@ func (c *trainingRun) allArrays(others []runstate.Array) []runstate.Array {
 	return slices.DeleteFunc(append(a, others...), func(a runstate.Array) bool { return a.Len() == 0 })
 }
 
-// restoreProgress takes the progress of a saved state of the same run, and of its rule.
+// restoreProgress takes the progress of a saved state of the same run, and what its rule has beside slices.
 func (c *trainingRun) restoreProgress(state *State, worksOn []trait, rule any) (*runstate.Saved, error) {
 	in, err := state.saved.Parse()
 	if err != nil {
@@ -264,9 +264,9 @@ func (c *trainingRun) sizes(blocks int, stateBytes int64) *Sizes {
 	return sizes
 }
 
-// traits are what a run works on, which are given, and how: no run that differs in them can go on from a state to the
-// same bytes. What only one of two runs has, as the seed of an order, is no difference. A new setting that decides the
-// course of a run belongs here or, where a resumed run may have another, in everyOption.
+// traits say what a run works on (worksOn, which is given) and how: no run that differs in them can go on from a state
+// to the same bytes. A trait that only one of two runs has, as the seed of an order, is no difference. A new setting
+// that decides the course of a run belongs here or, where a resumed run may have another, in everyOption.
 func (c *trainingRun) traits(worksOn []trait) []trait {
 	s := c.settings
 	step, order := s.Step.String(), "cyclic"

@@ -18,9 +18,9 @@ import (
 	"github.com/blockbp/blockbp/internal/spill"
 )
 
-// unit is one inference problem of the objective: an instance with all its variables free, or with the observed
-// labels of one sample clamped. Clamped ones exist for samples with unobserved labels, and enter (8) with a minus: L
-// = B(free) − B(clamped). Of class weights there are others with a plus.
+// unit is one inference problem of the objective: an instance with all its variables free, or with the observed labels
+// of one sample clamped. Clamped ones exist for samples with unobserved labels, and enter (8) with a minus: L = B(free)
+// − B(clamped). Class weights add clamped units that enter with a plus.
 type unit struct {
 	instance  int
 	in        *crf.Instance
@@ -28,9 +28,9 @@ type unit struct {
 	net       *bp.Net
 	state     *bp.State
 	weight    float64   // of its free energy in the objective; negative if clamped for hidden labels
-	extra     []float64 // of a free unit: see nodeWeight; nil: zeros
-	taken     []float64 // of a free unit: see nodeCurvature; nil: zeros
-	reference []int32   // labels y of the upper bound, and of Problem.Loss; nil: there are none
+	added     []float64 // [nodes] of a free unit: weights of the clamped ones with a plus where it is hidden; nil: zeros
+	taken     []float64 // [nodes] of a free unit: those of the ones with a minus; nil: zeros
+	reference []int32   // labels y of F (bound.go), and of Problem.Loss; nil: there are none
 	splits    bool      // F is a bound by a split of its counting numbers (counting.Numbers.Split)
 	// untied has the beliefs at the last visit of entries with weights of their own, indexed like the untied weights.
 	untied []float64
@@ -38,8 +38,8 @@ type unit struct {
 	// Σ c H(τ): see worker.go.
 	cutBeliefs    []float64
 	cutEdges      *cutEdges
-	passStart     messageCopy // where the pass before began; nil: see messages.go
-	acceptedState messageCopy // of messages.save
+	passStart     messageCopy // where the round before began; nil: there is no momentum (messages.beginRound)
+	acceptedState messageCopy // those of the accepted weights (messages.save)
 }
 
 // buildUnits makes the units of all instances.
@@ -84,8 +84,8 @@ func resolveCuts(p *Problem, s *Settings) (cuts []cut.Cut, err error) {
 	return cuts, nil
 }
 
-// plan finds blocks, counting numbers and the places of messages of a free unit. Units of the same graph
-// share those of the first, which ofGraph has.
+// plan finds blocks, counting numbers and the places of messages of a free unit. Units of the same graph share those of
+// the first, which ofGraph has.
 func (u *unit) plan(p *Problem, s *Settings, cuts []cut.Cut, ofGraph map[*graph.Graph]*unit) (err error) {
 	g := u.in.Graph
 	if first := ofGraph[g]; first != nil {
@@ -96,7 +96,7 @@ func (u *unit) plan(p *Problem, s *Settings, cuts []cut.Cut, ofGraph map[*graph.
 		}
 		return err
 	}
-	if u.partition, err = cutInstance(p, s, cuts, u); err != nil {
+	if u.partition, err = cutInstance(s, cuts, u); err != nil {
 		return err
 	}
 	numbers, err := p.Counting.Of(g)
@@ -109,7 +109,7 @@ func (u *unit) plan(p *Problem, s *Settings, cuts []cut.Cut, ofGraph map[*graph.
 }
 
 // cutInstance cuts the instance of a unit into blocks.
-func cutInstance(p *Problem, s *Settings, cuts []cut.Cut, u *unit) (*partition.Partition, error) {
+func cutInstance(s *Settings, cuts []cut.Cut, u *unit) (*partition.Partition, error) {
 	switch {
 	case s.Method != BBPL:
 		return partition.Whole(u.in.Graph), nil
@@ -156,7 +156,7 @@ func (p *Problem) addClamped(units []*unit, total float64) ([]*unit, error) {
 		}
 		switch {
 		case u.weight > 0:
-			addHidden(&free.extra, labels, u.weight)
+			addHidden(&free.added, labels, u.weight)
 		case !p.Model.Layout.Masked:
 			addHidden(&free.taken, labels, u.weight)
 		}
@@ -198,23 +198,23 @@ func addHidden(to *[]float64, observed []int32, weight float64) {
 
 // nodeWeight is the weight of a node of a free unit in the objective, with those of the units that class weights add.
 func (u *unit) nodeWeight(s int32) float64 {
-	if u.extra == nil {
+	if u.added == nil {
 		return u.weight
 	}
-	return u.weight + u.extra[s]
+	return u.weight + u.added[s]
 }
 
-// edgeWeight is that of an edge: it is in all terms where one of its ends is free.
+// edgeWeight is that of an edge, which is in all units in which one of its ends is free.
 func (u *unit) edgeWeight(e int32) float64 {
-	if u.extra == nil {
+	if u.added == nil {
 		return u.weight
 	}
-	return u.weight + max(u.extra[u.in.Graph.U(e)], u.extra[u.in.Graph.V(e)])
+	return u.weight + max(u.added[u.in.Graph.U(e)], u.added[u.in.Graph.V(e)])
 }
 
-// nodeCurvature and edgeCurvature are what the curvature of a node and of an edge counts in the objective, as if none
-// answered to others: the weight in the free network, less what clamped ones take again where labels are hidden. Of
-// an edge with one hidden end they take half, and in masked models nothing: where beliefs are infeasible dual values
+// nodeCurvature and edgeCurvature are the factors of the curvature of a node and of an edge in the objective, as if
+// none answered to others: the weight in the free network, less those of clamped networks where labels are hidden. Of
+// an edge with one hidden end these take half, and in masked models nothing: where beliefs are infeasible dual values
 // decide, which longer steps would outrun.
 func (u *unit) nodeCurvature(s int32) float64 { return u.curvature(u.nodeWeight(s), s, s) }
 
@@ -232,7 +232,7 @@ func (u *unit) curvature(weight float64, s, t int32) float64 {
 	return 0
 }
 
-// work is that of a sweep over all blocks.
+// work is that of a sweep over all blocks (partition.Block.Work).
 func (u *unit) work() (n int) {
 	for x := range u.partition.Blocks {
 		n += u.partition.Blocks[x].Work()
@@ -243,7 +243,7 @@ func (u *unit) work() (n int) {
 // isFree reports the free unit of an instance: a clamped one has Observed, even where no label of its sample is known.
 func (u *unit) isFree() bool { return u.net.Observed == nil }
 
-// boundOfNodes returns the term of nodes in the bound, given their free energy.
+// boundOfNodes returns the term of nodes in F, given their free energy.
 func (u *unit) boundOfNodes(nodes []int32, free float64) (sum float64) {
 	if u.reference == nil {
 		return free
@@ -260,13 +260,13 @@ func (u *unit) boundOfNodes(nodes []int32, free float64) (sum float64) {
 // B(clamped): subtracted from D(free) it leaves an upper bound of L, where the difference of two duals is none.
 func (u *unit) byConsistent() bool { return u.reference == nil && u.weight < 0 }
 
-// linear is a unit as linear systems know it.
+// linear is the unit as package linear knows it.
 func (u *unit) linear() linear.Unit {
 	return linear.Unit{In: u.in, Net: u.net, State: u.state, Weight: u.weight}
 }
 
-// splitAtOnce reports that what a split adds is found as a block is visited, as it has all edges. Else it is found in
-// another pass, when all blocks were visited.
+// splitAtOnce reports that what a split adds to F is found as the block is visited, as that has all edges. Else it
+// takes visits of their own, after those of all blocks (splitVisit).
 func (u *unit) splitAtOnce(block *partition.Block) bool {
 	return u.splits && len(block.Nodes) == u.in.Graph.NumNodes()
 }

@@ -13,20 +13,20 @@ import (
 type unitSet struct {
 	units      []*unit
 	blocks     int     // D
-	unitBounds []int   // [jobs of a block + 1] divides units: see divideUnits
-	parts      []int32 // [block·units + unit] of a visit's sum: see parts.go
+	unitBounds []int   // [jobs of a block + 1] the first unit of each job, and the number of units (divideUnits)
+	parts      []int32 // [block·units + unit] the part of a block in a unit (parts.go)
 	// contribution [blocks][stride] is that of the last visits: see contribution.go.
 	contribution []float64
 }
 
 // hasNodes reports whether a block has nodes in any unit.
-func (j *unitSet) hasNodes(block int) bool {
-	return slices.ContainsFunc(j.units, func(u *unit) bool { return len(u.partition.Blocks[block].Nodes) > 0 })
+func (s *unitSet) hasNodes(block int) bool {
+	return slices.ContainsFunc(s.units, func(u *unit) bool { return len(u.partition.Blocks[block].Nodes) > 0 })
 }
 
 // neighbours lists, for every block, the others that an edge of some unit joins it to.
-func (j *unitSet) neighbours() (all [][]int32) {
-	j.eachPartition(func(p *partition.Partition) {
+func (s *unitSet) neighbours() (all [][]int32) {
+	s.eachPartition(func(p *partition.Partition) {
 		if all == nil {
 			all = make([][]int32, len(p.Blocks))
 		}
@@ -40,73 +40,73 @@ func (j *unitSet) neighbours() (all [][]int32) {
 }
 
 // divideUnits deals the units to jobs, which have about as much work each.
-func (j *unitSet) divideUnits(stride int) {
-	n, total, done := min(len(j.units), resultsAtATime, max(leastJobs, resultNumbers/stride)), 0, 0
-	for _, u := range j.units {
+func (s *unitSet) divideUnits(stride int) {
+	n, total, done := min(len(s.units), resultsAtATime, max(leastJobs, resultNumbers/stride)), 0, 0
+	for _, u := range s.units {
 		total += 1 + u.work()
 	}
-	j.unitBounds = append(j.unitBounds[:0], 0)
-	for i, u := range j.units {
+	s.unitBounds = append(s.unitBounds[:0], 0)
+	for i, u := range s.units {
 		// As many units are left as shares, at least.
-		if i > 0 && (done*n >= len(j.unitBounds)*total || len(j.units)-i <= n-len(j.unitBounds)) && len(j.unitBounds) < n {
-			j.unitBounds = append(j.unitBounds, i)
+		if i > 0 && (done*n >= len(s.unitBounds)*total || len(s.units)-i <= n-len(s.unitBounds)) && len(s.unitBounds) < n {
+			s.unitBounds = append(s.unitBounds, i)
 		}
 		done += 1 + u.work()
 	}
-	j.unitBounds = append(j.unitBounds, len(j.units))
+	s.unitBounds = append(s.unitBounds, len(s.units))
 }
 
 // perBlock returns how many jobs visit a block.
-func (j *unitSet) perBlock() int { return len(j.unitBounds) - 1 }
+func (s *unitSet) perBlock() int { return len(s.unitBounds) - 1 }
 
 // weight is the factor by which the sums of a job enter the totals: that of its first unit, or 1 if that is 0. Other
 // units are scaled relatively to it (worker.scale).
-func (j *unitSet) weight(first int) float64 { return cmp.Or(j.units[first].weight, 1) }
+func (s *unitSet) weight(first int) float64 { return cmp.Or(s.units[first].weight, 1) }
 
 // jobsOf is how many jobs visit some blocks.
-func (j *unitSet) jobsOf(blocks []int) int { return len(blocks) * j.perBlock() }
+func (s *unitSet) jobsOf(blocks []int) int { return len(blocks) * s.perBlock() }
 
-// job returns the block of a job, and the units lo ≤ j < hi in which it is visited: all jobs of the first block come
-// first.
-func (j *unitSet) job(blocks []int, i int) (block, lo, hi int) {
-	n := j.perBlock()
-	return blocks[i/n], j.unitBounds[i%n], j.unitBounds[i%n+1]
+// job returns the block of a job, and the range lo to hi of units in which it is visited: all jobs of the first block
+// come first.
+func (s *unitSet) job(blocks []int, i int) (block, lo, hi int) {
+	n := s.perBlock()
+	return blocks[i/n], s.unitBounds[i%n], s.unitBounds[i%n+1]
 }
 
 // placeOfJob is that of a job among those of all blocks.
-func (j *unitSet) placeOfJob(blocks []int, job int) int {
-	n := j.perBlock()
+func (s *unitSet) placeOfJob(blocks []int, job int) int {
+	n := s.perBlock()
 	return blocks[job/n]*n + job%n
 }
 
 // atATime is how many jobs are done before their results are taken: those of some blocks, whole ones, and as many each
 // time, except for the last.
-func (j *unitSet) atATime(blocks []int) int {
-	most := max(1, resultsAtATime/j.perBlock())
+func (s *unitSet) atATime(blocks []int) int {
+	most := max(1, resultsAtATime/s.perBlock())
 	times := (len(blocks) + most - 1) / most
-	return (len(blocks) + times - 1) / times * j.perBlock()
+	return (len(blocks) + times - 1) / times * s.perBlock()
 }
 
 // oneUnit reports whether there is one unit: each process then keeps the contributions of its own blocks.
-func (j *unitSet) oneUnit() bool { return len(j.units) == 1 }
+func (s *unitSet) oneUnit() bool { return len(s.units) == 1 }
 
 // partOf returns the part in whose sum a block is.
-func (j *unitSet) partOf(block int) int32 {
-	if j.oneUnit() {
-		return j.parts[block]
+func (s *unitSet) partOf(block int) int32 {
+	if s.oneUnit() {
+		return s.parts[block]
 	}
 	return 0
 }
 
-// jobAt returns a unit and a block, by their place in j.parts.
-func (j *unitSet) jobAt(at int) (u *unit, block int) {
-	return j.units[at%len(j.units)], at / len(j.units)
+// jobAt returns a unit and a block, by their place in s.parts.
+func (s *unitSet) jobAt(at int) (u *unit, block int) {
+	return s.units[at%len(s.units)], at / len(s.units)
 }
 
 // eachPartition calls do for every partition, which units may share, once.
-func (j *unitSet) eachPartition(do func(*partition.Partition)) {
+func (s *unitSet) eachPartition(do func(*partition.Partition)) {
 	seen := map[*partition.Partition]bool{}
-	for _, u := range j.units {
+	for _, u := range s.units {
 		if !seen[u.partition] {
 			seen[u.partition] = true
 			do(u.partition)
@@ -115,9 +115,9 @@ func (j *unitSet) eachPartition(do func(*partition.Partition)) {
 }
 
 // placeCutEdges finds where all units keep their cut edges.
-func (j *unitSet) placeCutEdges() {
+func (s *unitSet) placeCutEdges() {
 	ofPartition := map[*partition.Partition]*cutEdges{}
-	for _, u := range j.units {
+	for _, u := range s.units {
 		if ofPartition[u.partition] == nil {
 			c := &cutEdges{firstEdge: make([]int, u.partition.NumGroups)}
 			for x := range u.partition.Blocks {
@@ -134,8 +134,7 @@ func (j *unitSet) placeCutEdges() {
 	}
 }
 
-// resultsAtATime bounds how many results are kept before they are added up. They are added in the order of the jobs,
-// whatever the threads.
+// resultsAtATime bounds how many results are kept before they are added up, in the order of the jobs.
 const resultsAtATime = 256
 
 // Units share the result of a job where one for each would have more than resultNumbers, down to leastJobs jobs a
@@ -158,27 +157,26 @@ type cutEdges struct {
 // each of mostParts stretches of the network, so that it stands for the whole network. In such an order each block
 // goes into the first of the sets still open that has none of its neighbours. Blocks that are empty in all units are
 // left out: no visit changes anything there, and a step after one would be one of stale beliefs.
-func (j *unitSet) blockSets(most int) (all []blockSet) {
+func (s *unitSet) blockSets(most int) (all []blockSet) {
 	most = max(1, most)
-	sets := (j.blocks + most - 1) / most
-	// Sets are as large as each other. Where some had room for more, blocks of the beginning of the
-	// network would fill it, and the last sets have the end of the network alone.
-	most = (j.blocks + sets - 1) / sets
-	// Of each stretch a set has blocks that follow each other: they lie together in files. A single set
-	// has no need of stretches.
+	sets := (s.blocks + most - 1) / most
+	// All sets are about as large. If some had room for more, blocks of the beginning of the network would fill it, and
+	// leave its end to the last sets.
+	most = (s.blocks + sets - 1) / sets
+	// Of each stretch a set has blocks that follow each other: they lie together in files. One set needs no stretches.
 	length := sets
 	if sets > 1 {
-		length = max(sets, (j.blocks+mostParts-1)/mostParts)
+		length = max(sets, (s.blocks+mostParts-1)/mostParts)
 	}
 	var order []int
 	for at := range length {
-		for block := at; block < j.blocks; block += length {
-			if j.hasNodes(block) {
+		for block := at; block < s.blocks; block += length {
+			if s.hasNodes(block) {
 				order = append(order, block)
 			}
 		}
 	}
-	for _, blocks := range partition.Sets(order, j.neighbours(), most) {
+	for _, blocks := range partition.Sets(order, s.neighbours(), most) {
 		all = append(all, blocks)
 	}
 	return all
@@ -187,9 +185,9 @@ func (j *unitSet) blockSets(most int) (all []blockSet) {
 // inOrder puts the blocks of sets, where there is one unit, whose jobs of each part follow the order of
 // the blocks, in the order in which they are visited. One process goes through the network, as files are
 // read best. Of several each has as much to do in every chunk: they take from all parts in turn.
-func (j *unitSet) inOrder(sets []blockSet, processes int) {
+func (s *unitSet) inOrder(sets []blockSet, processes int) {
 	for _, blocks := range sets {
-		if !j.oneUnit() {
+		if !s.oneUnit() {
 			continue
 		}
 		slices.Sort(blocks)
@@ -198,17 +196,17 @@ func (j *unitSet) inOrder(sets []blockSet, processes int) {
 		}
 		turn, of := make(map[int]int, len(blocks)), [mostParts]int{}
 		for _, block := range blocks {
-			turn[block] = of[j.parts[block]]
-			of[j.parts[block]]++
+			turn[block] = of[s.parts[block]]
+			of[s.parts[block]]++
 		}
 		slices.SortStableFunc(blocks, func(x, y int) int { return cmp.Compare(turn[x], turn[y]) })
 	}
 }
 
 // untiedNumbers returns how many untied weights the elements of a job have.
-func (j *unitSet) untiedNumbers(layout *crf.Layout, blocks []int, job int) (n int) {
-	block, lo, hi := j.job(blocks, job)
-	for _, u := range j.units[lo:hi] {
+func (s *unitSet) untiedNumbers(layout *crf.Layout, blocks []int, job int) (n int) {
+	block, lo, hi := s.job(blocks, job)
+	for _, u := range s.units[lo:hi] {
 		u.eachUntied(layout, block, func(span *crf.Span, _ int) { n += span.Copy() })
 	}
 	return n

@@ -14,24 +14,24 @@ type jobResult struct {
 	freeEnergy float64
 	untied     []float64 // untied beliefs of one unit after the other, in the order of the block's nodes and edges
 	outcome    bp.Outcome
-	split      float64 // adds to the bound
+	split      float64 // what the split of counting numbers adds to F
 	// infeasible: no consistent beliefs were found.
 	infeasible bool
 	err        error
-	failed     int // unit that err is of
+	failed     int // the number of the unit that err is of
 }
 
 // visitKind is what a visit does.
 type visitKind int
 
-// The first three kinds sweep over the blocks, and then put new contributions to the gradient in the place of the old
-// ones.
+// Visits of the first three kinds sweep over blocks, and then replace what these contribute to the gradient. The order
+// of the kinds matters to the functions below.
 const (
 	stepVisit       visitKind = iota // of Algorithm 2: contributes the beliefs that belong to the messages
-	forestVisit                      // the same with terms of F: on forests such beliefs are consistent
+	forestVisit                      // contributes the same and terms of F: on forests such beliefs are consistent
 	consistentVisit                  // contributes consistent beliefs, which are feasible in (2), and terms of F
-	sumVisit                         // makes no sweep, and adds up the beliefs of cut edges
-	splitVisit                       // makes none, and finds what splits of counting numbers add to F
+	sumVisit                         // makes no sweep: adds up contributions and the beliefs of cut edges anew
+	splitVisit                       // makes no sweep: finds what splits of counting numbers add to F
 	sweepVisit                       // sweeps, and leaves contributions and totals as they are
 )
 
@@ -61,16 +61,16 @@ type jobRound struct {
 	jobs     []int32             // of the visit that are done in this process
 	from     int                 // where in jobs those of this round begin
 	firstJob int                 // first job of this round in any process: its result is inference.results[0]
-	task     func(worker, i int) // to do in the place of a visit: see inference.each
+	task     func(worker, i int) // what is done in the place of a visit, for inference.each
 }
 
-// ended reports that the visit was.
+// ended reports that the visit has to end, or has ended, before its sweeps were made.
 func (v *visit) ended() bool { return v.until != nil && v.until.Err() != nil }
 
 // visitReport is how a visit went.
 type visitReport struct {
 	tally
-	elements int // that contributed
+	elements int // nodes and edges that contributed
 }
 
 // tally is how some jobs of a visit went, in numbers that do not depend on their order.

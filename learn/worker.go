@@ -25,15 +25,15 @@ type worker struct {
 	block  *partition.Block // visited in this unit
 	number int              // of this block
 	scale  float64          // weight of the unit, divided by that of the job
-	split  bool             // the visit also finds what a split of counting numbers adds to the bound
+	split  bool             // the visit also finds what a split of counting numbers adds to F: unit.splitAtOnce
 
 	space     *bp.Workspace
 	adjoint   *ground.Adjoint
 	belief    []float64 // of nodes or edges computed together
-	logs      []float64 // beliefs of labels, then their logarithms
+	logs      []float64 // [edges] beliefs of labels, then their terms of F
 	entropies []float64 // c_uv H(τ_uv) of consistent beliefs of edges, and of those of cut edges
 	scratch   []float64 // for an entropy
-	features  []float64 // of an entry with its own weights
+	features  []float64 // of a node or edge with weights of its own
 	places    []int32   // of cut edges
 	pages     spill.Pages
 }
@@ -80,8 +80,8 @@ func (w *worker) addLoss() {
 	}
 }
 
-// sweep makes the sweeps of a visit, all of them, as a state between two could not be resumed to the same bytes: except
-// where a time limit ends a visit of many sweeps, and in a run that saves no state.
+// sweep makes the sweeps of a visit, all of them, as a state between two could not be resumed to the same bytes. They
+// end early where a time limit ends a visit of many sweeps, and in a run that saves no state.
 func (w *worker) sweep() error {
 	until := w.visit.until
 	if until == nil {
@@ -98,7 +98,7 @@ func (w *worker) sweep() error {
 func (w *worker) contribute() error {
 	u, block, s := w.unit, w.block, w.result
 	if w.split {
-		w.space.BeginSplit(u.net, block)
+		w.space.BeginSplit(block)
 	}
 	for lo, n := 0, len(block.Nodes); lo < n; {
 		hi := ground.NodeRun(u.in, block.Nodes, lo, min(lo+ground.RowsPerBatch, n))
@@ -128,8 +128,8 @@ func (w *worker) contribute() error {
 	return nil
 }
 
-// takeEntropy contributes what the free energies of the result have beside ⟨θ,τ⟩: for tied weights that is the product
-// with their gradient. Consistent beliefs of edges have their entropy in it already.
+// takeEntropy contributes Σ c H(τ), the free energy of the result less ⟨θ,τ⟩, which for tied weights is their product
+// with what the result has of the gradient. Of consistent edges freeEnergy has the entropies alone.
 func (w *worker) takeEntropy() {
 	tied, s := w.shape.tied, w.result
 	if w.visit.kind == consistentVisit {
@@ -298,7 +298,7 @@ func (w *worker) freeEnergies(lo int, beliefs []float64) (sum float64) {
 	return sum
 }
 
-// takeUntied appends M τ of an entry with its own weights, and returns its ⟨θ,τ⟩.
+// takeUntied appends M τ of a node or edge with weights of its own, and returns its ⟨θ,τ⟩.
 func (w *worker) takeUntied(span *crf.Span, f *crf.Features, row int, belief []float64) (product float64) {
 	w.features = numeric.Resize(w.features, span.Features)
 	f.Row(w.features, row)

@@ -4,8 +4,8 @@
 // # Numbers that persist and numbers that do not
 //
 // A State keeps, per network, the log-messages λ_uv/ρ_uv and the log-beliefs log τ_u. A Workspace keeps the potentials
-// of the block at hand: Ground computes them and exponentiates the edge tables once (Prepare alone, if a caller has
-// ground them), any number of sweeps uses them, and the next block overwrites them.
+// of one block: Ground computes them and exponentiates the edge tables (Prepare does the latter alone), any number of
+// sweeps uses them (Iterate, which makes a Sweep, which calls updateRun), and the next block overwrites them.
 //
 // # Form of the messages
 //

@@ -15,19 +15,19 @@ import (
 //
 //	d_k (r + r² + …) = d_k r/(1 − r).
 //
-// A single change is chance: those of over-relaxed sweeps take turns, and the node that moves the most is another one
-// now and then. So d is the largest of the last h sweeps, and r^h its quotient by that of the h before. A slow change
-// of sure beliefs hides behind a fast one of others, where messages show it: r is the larger one of beliefs and of
-// residuals. The changes that contract the fastest are gone first, and r grows: the sum above was too small by up to a
-// factor of two (results/README.md), and so counts twice. More damping makes changes smaller at once, and that is no
-// contraction: both begin anew. Changes that have asked for much momentum β go on as waves, |z| = √(λβ) with λ near 1
-// (momentum.go), and no faster with less of it: then r is √β at least, whatever a few small changes say.
+// A single change may be small by chance: those of over-relaxed sweeps alternate, and the node that moves the most is
+// another one now and then. So d is the largest of the last h sweeps, and r^h its quotient by that of the h before. A
+// slow change of sure beliefs hides behind a fast one of others, but residuals show it: r is the larger of the two. The
+// changes that contract the fastest are gone first, so that r grows: the sum above was too small by up to a factor of
+// two (results/README.md), and so counts twice. More damping makes changes smaller at once without a contraction: d and
+// r begin anew. Changes that have asked for much momentum β go on as waves, |z| = √(λβ) with λ near 1 (momentum.go),
+// and fall no faster with less of it: then r is at least √β, whatever a few small changes say.
 
 const (
 	// forecastFactor is by how much sums are enlarged, because r grows.
 	forecastFactor = 2
-	// leastForecast is the least h in sweeps, and forecastShare the share of all looks that h is: of many only the last
-	// few tell of what comes, and more of them if they are slow. A look at sweeps made at once takes them for one.
+	// h is at least leastForecast sweeps, and one of forecastShare of all looks: the last few tell what comes, and it
+	// takes more of them where changes are slow. A look after sweeps that were made at once counts these as one.
 	leastForecast, forecastShare = 2, 8
 	// mostUnsure is the share of labels that may still change where beliefs are settled.
 	mostUnsure = 1e-3
@@ -42,12 +42,12 @@ const (
 type forecast struct {
 	before    []float64 // [states of the block's nodes] beliefs at the last look
 	change    []float64 // [nodes] the largest change of a node's states at the last look
-	now       []float64
-	changes   []float64 // [looks] the largest
-	residuals []float64 // [looks] of the sweeps before
-	least     int       // h
-	rate      float64   // r at the look before
-	momentum  float64   // the largest β of sweeps
+	now       []float64 // scratch
+	changes   []float64 // [looks] the largest change of a belief since the look before
+	residuals []float64 // [looks] of the last sweep before
+	least     int       // the least h
+	rate      float64   // r at the last look
+	momentum  float64   // the largest β of the sweeps
 }
 
 // begin forgets what was seen. There is a look after so many sweeps.
@@ -60,16 +60,16 @@ func (f *forecast) begin(net *Net, st *State, block *partition.Block, sweeps int
 	f.before, f.change = numeric.Resize(f.before, states), numeric.Resize(f.change, len(block.Nodes))
 	f.now = numeric.Resize(f.now, max(forecastStates, net.maxCard))
 	f.add(net, st, block, 0)
-	f.again()
+	f.restart()
 }
 
-// again forgets the changes of sweeps that were made in another way. It takes no fewer of new ones to tell what comes.
-func (f *forecast) again() {
+// restart forgets the changes seen so far, as further sweeps are made by another plan. It takes no fewer to forecast.
+func (f *forecast) restart() {
 	f.least = max(f.least, len(f.changes)/forecastShare)
 	f.changes, f.residuals, f.rate, f.momentum = f.changes[:0], f.residuals[:0], 0, 0
 }
 
-// add looks at the beliefs.
+// add looks at the beliefs, and notes by how much they have changed since the last look.
 func (f *forecast) add(net *Net, st *State, block *partition.Block, residual float64) {
 	largest, before := 0.0, f.before
 	for p := 0; p < len(block.Nodes); {

@@ -18,15 +18,14 @@ type Limits struct {
 	MaxSweeps int
 	// Damping is the weight of the old message in the first sweeps, in (−1, 1); see Sweep.
 	Damping float64
-	// NoProx: no node has a prox (prox.go). Beliefs are those that (4)
-	// gives to messages, which steps of Newton's method ask for.
+	// NoProx: no node has a prox (prox.go): beliefs are those that (4) gives to messages, as Newton's method needs.
 	NoProx bool
-	// Turns: sweeps go back and forth in turn. Where counting numbers are exact, and every node has at most one neighbour
-	// before it, as in chains, so do two of them, and the iteration ends after an even number only.
+	// Turns: sweeps go back and forth in turn, and the iteration ends after an even number of them. Where counting numbers
+	// are exact, and every node has at most one neighbour before it, as in chains, two sweeps find the marginals.
 	Turns bool
 	// Accelerated, of a whole network: sweeps have momentum where no c_s is negative, are over-relaxed with other numbers
-	// that are proved convex, and else go back and forth in turn. Those with momentum over a large network are made
-	// several at once (wavefront), and what ends the iteration is looked at after these only.
+	// that are proved convex, and else go back and forth in turn. Sweeps with momentum over a large network are made
+	// several at once (wavefront); only after these is it decided whether the iteration ends.
 	Accelerated bool
 	// Beliefs, above 0, ends the iteration also where beliefs are settled: none is expected to change by more than that in
 	// all further sweeps together, and the most likely state of at most one node in a thousand (forecast).
@@ -41,7 +40,7 @@ type Outcome struct {
 	Work          int     // updates of messages and nodes in all sweeps
 	FirstResidual float64 // of the first sweep: how far it was from a fixed point
 	Residual      float64 // of the last sweep
-	Converged     bool    // Residual ≤ Tolerance · (1 − Damping), and beliefs that agree; or settled beliefs
+	Converged     bool    // Residual ≤ Tolerance · (1 − Damping), and beliefs agree; or Limits.Beliefs holds
 	Damping       float64 // of the last sweep
 	// Left is by how much a belief is expected to change still, and Unsure how many nodes may come to another most likely
 	// state: 0 at a fixed point, +Inf and all nodes where nothing can be said. Only where Limits.Beliefs asks for it.
@@ -53,11 +52,11 @@ type Outcome struct {
 // raised: fewer would punish slow but steady convergence. waveWindow is half a wave of momentum where λ is 0.985.
 const stallWindow, waveWindow = 20, 25
 
-// dampings are the weights of the old message that are tried in turn. Accelerated sweeps of convex
-// numbers begin with the first of them (results/README.md).
-var dampings = []float64{eager, 0, 0.3, 0.5, 0.7, 0.85, 0.95}
+// dampings are the weights of the old message that are tried in turn. Accelerated sweeps of convex numbers of which
+// some c_s is negative begin with the first (results/README.md).
+var dampings = []float64{overRelaxed, 0, 0.3, 0.5, 0.7, 0.85, 0.95}
 
-const eager = -0.3
+const overRelaxed = -0.3
 
 // MoreDamping returns the next larger damping to try.
 func MoreDamping(damping float64) float64 {
@@ -67,39 +66,39 @@ func MoreDamping(damping float64) float64 {
 	return damping
 }
 
-// way is how the sweeps of an iteration are made.
-type way struct {
-	moves    bool // with momentum
-	together int  // so many at once
-	damping  float64
-	began    int     // the sweep with which momentum began
-	momentum float64 // that sweeps have at most
-	best     float64 // when it was chosen last
+// plan is how the sweeps of an iteration are made.
+type plan struct {
+	accelerated bool    // whether they have momentum
+	together    int     // how many are made at once
+	damping     float64 // of each
+	began       int     // the sweep with which momentum began
+	momentum    float64 // the largest β
+	best        float64 // the best β when that was chosen last
 }
 
-// choose decides on the way, and says in limits whether it turns.
-func (w *Workspace) choose(net *Net, block *partition.Block, limits *Limits) way {
-	y, facts := way{together: 1, damping: limits.Damping}, net.Counting.Facts
+// choose makes the plan, and sets limits.Turns where sweeps are to turn.
+func (w *Workspace) choose(net *Net, block *partition.Block, limits *Limits) plan {
+	y, facts := plan{together: 1, damping: limits.Damping}, net.Counting.Facts
 	switch {
 	case !limits.Accelerated:
 	case facts.Dual:
-		y.moves, y.damping, y.momentum = true, momentumDamping, mostMomentum
+		y.accelerated, y.damping, y.momentum = true, momentumDamping, mostMomentum
 		w.last.fit(net)
 		if w.planWavefront(net, block) {
 			y.together = waves
 		}
 	case facts.Convex && facts.Bound != counting.Exact:
-		y.damping = eager
-	default: // on a forest one sweep forth and one back tell everything, and elsewhere news goes both ways
+		y.damping = overRelaxed
+	default: // on a forest a sweep each way finds the marginals, and elsewhere changes travel both ways
 		limits.Turns = true
 	}
 	return y
 }
 
-// Iterate sweeps over the block until the residual is small enough. Where no c_s is negative (Facts.Dual) plain sweeps
-// descend on the dual value, and only momentum and over-relaxation can keep the residual from falling: then momentum
-// begins anew, and over-relaxation ends. Else a sweep need not improve anything, so that it is damped then. Iterate
-// stops early, without error, when ctx ends. The error is a *NumericalError.
+// Iterate sweeps over the block until the residual is small enough. It changes the plan where the residual has not
+// fallen for stallWindow sweeps. Where no c_s is negative (Facts.Dual) plain sweeps descend on the dual value, and only
+// momentum or over-relaxation can be the cause: momentum begins anew, and over-relaxation ends. Else a sweep need not
+// improve anything, and is damped more. It stops early, without error, when ctx ends. The error is a *NumericalError.
 func (w *Workspace) Iterate(ctx context.Context, net *Net, st *State, block *partition.Block, limits Limits) (Outcome,
 	error) {
 	var o Outcome
@@ -138,14 +137,14 @@ func (w *Workspace) Iterate(ctx context.Context, net *Net, st *State, block *par
 			if !most && (!net.Counting.Facts.Dual || y.damping < 0) {
 				y.damping = MoreDamping(y.damping)
 			}
-			w.forecast.again()
+			w.forecast.restart()
 		}
 	}
 	return o, nil
 }
 
-// Trace makes so many plain sweeps, back and forth in turn, without a prox, and calls before ahead of each, unless that
-// is nil: a function of the potentials alone, whatever has settled. Residual is that of the last.
+// Trace makes so many plain sweeps, back and forth in turn, without a prox, whatever has settled, and returns the
+// residual of the last. It calls before, unless that is nil, ahead of each.
 func (w *Workspace) Trace(ctx context.Context, net *Net, st *State, block *partition.Block, sweeps int,
 	before func(sweep int)) (residual float64, err error) {
 	w.noProx, w.outward = true, false
@@ -161,12 +160,12 @@ func (w *Workspace) Trace(ctx context.Context, net *Net, st *State, block *parti
 }
 
 // beta returns β of a sweep, so many after momentum began.
-func (y *way) beta(after int) float64 { return min(Momentum(after), y.momentum) }
+func (y *plan) beta(after int) float64 { return min(Momentum(after), y.momentum) }
 
 // tune chooses the momentum of further sweeps after 8, 12, 16, 24, 32, … of them, from how fast residuals have fallen
-// since half as many. Of the last eighth the largest counts: momentum makes waves, in which one may be small by chance.
-// Sweeps of a large network have fewer residuals: each looks at the last but one, and the slower of two counts.
-func (w *Workspace) tune(y *way, residual float64) {
+// since half as many. The largest of the last eighth counts: momentum makes waves, in which one may be small by chance.
+// Sweeps that are made several at once have fewer: each is compared with the last but one, and the slower fall counts.
+func (w *Workspace) tune(y *plan, residual float64) {
 	w.residuals = append(w.residuals, residual)
 	n := len(w.residuals)
 	half, h, most, before := n/2, max(1, n/8), mostOfFew, 0.0
@@ -174,7 +173,7 @@ func (w *Workspace) tune(y *way, residual float64) {
 	if y.together == waves {
 		half, h, most, before, due = 2, 1, mostMomentum, y.best, n > 2
 	}
-	if !y.moves || !due {
+	if !y.accelerated || !due {
 		return
 	}
 	z := math.Pow(slices.Max(w.residuals[n-h:])/slices.Max(w.residuals[n-half-h:n-half]), 1/float64(half*y.together))
@@ -183,18 +182,18 @@ func (w *Workspace) tune(y *way, residual float64) {
 }
 
 // falls reports whether residuals fall: the largest of half a wave of momentum is below that of half a wave before.
-func (w *Workspace) falls(y *way) bool {
-	n, h := len(w.residuals), waveWindow
-	return y.moves && y.together == 1 && (n < 2*h || slices.Max(w.residuals[n-h:]) < slices.Max(w.residuals[n-2*h:n-h]))
+func (w *Workspace) falls(y *plan) bool {
+	r, n, h := w.residuals, len(w.residuals), waveWindow
+	return y.accelerated && y.together == 1 && (n < 2*h || slices.Max(r[n-h:]) < slices.Max(r[n-2*h:n-h]))
 }
 
 // sweeps makes n sweeps, so many after momentum began, and returns the residuals of the first and the last.
-func (w *Workspace) sweeps(net *Net, st *State, block *partition.Block, y way, after, n int) (first, last float64,
-	err error) {
+func (w *Workspace) sweeps(net *Net, st *State, block *partition.Block, y plan, after,
+	n int) (first, last float64, err error) {
 	if n > 1 {
 		return w.sweepTogether(net, st, after, n, y)
 	}
-	if y.moves {
+	if y.accelerated {
 		w.forecast.momentum = max(w.forecast.momentum, y.beta(after))
 		w.last.extrapolate(st, 0, net.numMessages, 0, net.numBeliefs, y.beta(after))
 	}
@@ -202,7 +201,7 @@ func (w *Workspace) sweeps(net *Net, st *State, block *partition.Block, y way, a
 	return last, last, err
 }
 
-// ended reports whether an iteration is at its end, and why.
+// ended reports whether an iteration is at its end, and says in o how it ended.
 func (w *Workspace) ended(net *Net, st *State, block *partition.Block, limits Limits, o *Outcome) bool {
 	// A damped message moves only a part of its way, so the residual is scaled back before it may count as converged.
 	if o.Residual <= limits.Tolerance*(1-o.Damping) && !(limits.Turns && o.Sweeps%2 == 1) {
@@ -228,9 +227,9 @@ func (w *Workspace) ended(net *Net, st *State, block *partition.Block, limits Li
 const roundingUnit = 0x1p-52
 
 // settled confirms that a residual within the tolerance means a fixed point. A message of size m moves in steps of
-// m·2⁻⁵²: where these are larger than the tolerance nothing seems to change although the beliefs contradict each other,
-// so the beliefs themselves are compared. Entries of a message differ by no more than those of its table, so that only
-// wide tables need a look, and those with forbidden states, where what is held at farthest would go on.
+// m·2⁻⁵². Where these are larger than the tolerance nothing seems to change although beliefs contradict each other, so
+// that beliefs are compared. As entries of a message differ by no more than those of its table, only wide tables need a
+// look, and those with forbidden states, where messages that are held at the bound farthest would go on to change.
 func (w *Workspace) settled(net *Net, st *State, block *partition.Block, tolerance float64) bool {
 	resolved := tolerance / roundingUnit
 	if !w.wide && maxRange <= resolved {

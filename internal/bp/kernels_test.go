@@ -80,7 +80,7 @@ func drawKernelCase(rng *rand.Rand, i int) *kernelCase {
 	c := &kernelCase{
 		low:   []int{2, 1 + rng.IntN(18), 1 + rng.IntN(12)}[i%3], // nodes of two states have kernels of their own
 		scale: []float64{0.5, 3, 40, 300}[rng.IntN(4)], zeroProbability: []float64{0, 0, 0.05}[rng.IntN(3)],
-		damping: []float64{0, eager, 0.4}[rng.IntN(3)],
+		damping: []float64{0, overRelaxed, 0.4}[rng.IntN(3)],
 	}
 	if c.high = c.low; i%3 == 2 {
 		c.high += 1 + rng.IntN(8)

@@ -7,18 +7,18 @@ import (
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
-// Where no c_s is negative a sweep is a descent on the convex dual (7), node by node. What is
-// left after a few sweeps are changes that spread over a picture as heat does, and take as many
-// sweeps as the square of its width. With x_k what sweep k leaves, the next one begins at
+// Where no c_s is negative a sweep is descent on the convex dual (7), node by node. The changes that are left after a
+// few sweeps spread over a picture as heat does, and take as many sweeps as the square of its width. With x_k the
+// messages and beliefs after sweep k, the next one begins at
 //
 //	y_k = x_k + β_k (x_k − x_{k−1})
 //
-// (Nesterov, 1983), in log-messages and log-beliefs alike, as (4) is linear in them but for a constant of each belief,
-// which no message depends on. Then the width counts, not its square (results/README.md). Where some c_s is negative no
-// dual is convex in messages, and such steps diverge.
+// (Nesterov, 1983). Log-messages and log-beliefs move alike, as (4) is linear in them but for a constant of each
+// belief, on which no message depends. Then the width counts, not its square (results/README.md). Where some c_s is
+// negative no dual is convex in messages, and such steps diverge.
 
-// mostMomentum bounds β_k: with (k−1)/(k+2) alone, what is nearly at rest overshoots. How far it may go depends on the
-// network. A change that plain sweeps multiply by λ is multiplied by z with momentum,
+// mostMomentum bounds β_k: with (k−1)/(k+2) alone, what is nearly at rest overshoots. Which β is best depends on the
+// network: a change that plain sweeps multiply by λ is multiplied by z with momentum,
 //
 //	z² = λ ((1 + β) z − β),
 //
@@ -43,23 +43,23 @@ func bestMomentum(z, beta float64) float64 {
 	return (1 - root) / (1 + root)
 }
 
-// momentumDamping over-relaxes sweeps with momentum. Farther than that, they circle.
+// momentumDamping over-relaxes sweeps with momentum. More of it would make messages circle.
 const momentumDamping = -0.1
 
-// Momentum returns β of the sweep over a network, the first of which is 0, unbounded.
+// Momentum returns (k−1)/(k+2) for sweep k, without a bound; it is 0 for the first two sweeps, k = 0 and 1.
 func Momentum(sweep int) float64 {
 	k := float64(sweep)
 	return max(0, (k-1)/(k+2))
 }
 
-// last is what the sweep before the last has left, laid out as in a State.
+// last has x_{k−1}, messages and beliefs as the sweep before the last has left them, laid out as in a State.
 type last struct{ messages, beliefs []float64 }
 
 func (l *last) fit(net *Net) {
 	l.messages, l.beliefs = numeric.Resize(l.messages, net.numMessages), numeric.Resize(l.beliefs, net.numBeliefs)
 }
 
-// extrapolate makes y of x in a segment of messages, and in one of beliefs.
+// extrapolate replaces x_k by y_k in a segment of messages and in one of beliefs, and keeps x_k.
 func (l *last) extrapolate(st *State, message, messages, belief, beliefs int, beta float64) {
 	simd.Extrapolate(st.LogMessage[message:messages], l.messages[message:], beta)
 	simd.Extrapolate(st.LogBelief[belief:beliefs], l.beliefs[belief:], beta)

@@ -16,19 +16,19 @@ type Net struct {
 	Graph    *graph.Graph
 	Card     []int32 // [nodes] number of states
 	Counting *counting.Numbers
-	// Observed is nil, or the state of each observed node and −1 for the others.
-	// Where at most half are, and all have as many states, a State has log-beliefs of observed nodes, too, −Inf but for
-	// that of the observed state, and messages into them, so that kernels need not ask. They never change.
+	// Observed is nil, or the state of each observed node and −1 for the others. Where at most half of the nodes are
+	// observed, and all have the same number of states, a State also has messages into observed nodes and their
+	// log-beliefs, −Inf but for the observed state, so that kernels need not ask. They never change.
 	Observed []int32
 
 	rhoNode     []float64              // [nodes] ρ_s
 	proximal    [kindsOfProx][]float64 // [nodes] ρ_s + κ_s of the prox (prox.go); nil where no node has one
-	class       []uint8                // [edges] which of classes distinct c_uv an edge has, where they are few
-	classes     int
-	same        float64 // c_uv of every edge, or 0
-	uniform     int     // states of every node, where all have as many and at most half are observed; else 0
-	beliefAt    []int   // [nodes] offset in State.LogBelief, −1 if observed
-	messageAt   []int   // [directed edges] offset in State.LogMessage, −1 if there is none
+	class       []uint8                // [edges] which of the distinct c_uv an edge has, where these are few
+	classes     int                    // how many distinct c_uv there are, where these are few
+	same        float64                // c_uv of every edge, or 0 where they differ
+	uniform     int                    // states of each node, where all have as many and at most half are observed; else 0
+	beliefAt    []int                  // [nodes] offset in State.LogBelief, −1 if observed
+	messageAt   []int                  // [directed edges] offset in State.LogMessage, −1 if there is none
 	numBeliefs  int
 	numMessages int
 	maxCard     int
@@ -81,7 +81,7 @@ func NewNet(g *graph.Graph, card []int32, counting *counting.Numbers, observed [
 	return net, nil
 }
 
-// layOut gives every belief and message its place where they differ in size.
+// layOut gives every belief and message its place, where they differ in size or many are left out.
 func (n *Net) layOut() {
 	n.beliefAt, n.messageAt = make([]int, n.Graph.NumNodes()), make([]int, 2*n.Graph.NumEdges())
 	for s := range n.beliefAt {
@@ -158,7 +158,7 @@ func NewState(net *Net) *State {
 	return st
 }
 
-// Fit makes st what NewState returns, in the memory that it has if that is enough.
+// Fit makes st what NewState returns, in the memory of st if that is enough.
 func (st *State) Fit(net *Net) {
 	st.LogMessage, st.LogBelief = numeric.Resize(st.LogMessage, net.numMessages),
 		numeric.Resize(st.LogBelief, net.numBeliefs)

@@ -14,16 +14,16 @@ import (
 type Values struct {
 	// FreeEnergy is ⟨θ,τ⟩ + Σ c H(τ) at the current beliefs: B at a fixed point, if the counting numbers are convex.
 	FreeEnergy float64
-	// Primal is the same at beliefs that were made consistent first: a lower
-	// bound on B up to rounding, −Inf if that would take a forbidden state.
+	// Primal is the same at beliefs that were made consistent first: a lower bound on B up to rounding, −Inf if
+	// consistent beliefs would take a forbidden state.
 	Primal float64
 	// Dual is D(λ) of (7), an upper bound on B at any messages; +Inf where the counting
 	// numbers are not Certified, so that (7) does not apply.
 	Dual float64
 }
 
-// Evaluate computes the values of a block with all of its edges, those of the network where it is
-// all of it. Primal, most of the work, is NaN unless it is asked for.
+// Evaluate computes the values of a block with all of its edges: those of the network if the block is all of it.
+// Primal, which is most of the work, is NaN unless it is asked for.
 func (w *Workspace) Evaluate(net *Net, st *State, block *partition.Block, primal bool) (Values, error) {
 	sum := Values{Primal: math.NaN()}
 	for _, p := range block.Order {
@@ -34,7 +34,7 @@ func (w *Workspace) Evaluate(net *Net, st *State, block *partition.Block, primal
 	}
 	split := net.Counting.Split != nil
 	if split {
-		w.BeginSplit(net, block)
+		w.BeginSplit(block)
 	}
 	for q, e := range block.Edges {
 		pair, rho := w.pair[:net.pairStates(e)], net.Counting.Edge[e]
@@ -94,7 +94,7 @@ func (w *Workspace) PairFreeEnergy(pair []float64, net *Net, block *partition.Bl
 //
 // and the maximum is ρ_uv log Z_uv as before. The terms of the nodes have c'_s for c_s.
 
-// The terms of the edges need not be computed for the sum. At the states y of any labelling
+// The terms of the edges need not be computed to have their sum. At the states y of any labelling
 //
 //	ρ log Z_uv = θ_uv(y_u,y_v) − ρ log τ_uv(y_u,y_v) − Σ_s (λ_vs(y_s) − ρ log τ_s(y_s))
 //
@@ -103,9 +103,9 @@ func (w *Workspace) PairFreeEnergy(pair []float64, net *Net, block *partition.Bl
 //	D = ⟨θ, w(y)⟩ − Σ_uv ρ log τ_uv(y_u,y_v) + Σ_s (c'_s log Σ_x exp{(a_s(x) + Σ_v c_{s,sv} log t_s(x))/c'_s} −
 // a_s(y_s)).
 
-// BeginSplit prepares for what a split adds to the terms of the block's nodes: AddSplit comes
-// for all edges of the block, then NodeTerms.
-func (w *Workspace) BeginSplit(net *Net, block *partition.Block) {
+// BeginSplit prepares for what a split adds to the terms of the block's nodes: AddSplit is called next for all edges of
+// the block, then NodeTerms.
+func (w *Workspace) BeginSplit(block *partition.Block) {
 	pot := &w.Potentials
 	w.conditional = numeric.Resize(w.conditional, len(pot.Node))
 	clear(w.conditional)
@@ -121,11 +121,11 @@ func (w *Workspace) BeginSplit(net *Net, block *partition.Block) {
 	}
 }
 
-// back is a message against the direction of its edge.
+// back lists one message, against the direction of its edge, for kernels.
 var back = [1]int32{1}
 
-// AddSplit adds c_{s,e} log t_s of those ends of the edges lo ≤ q < hi of the block that lie
-// in it, t_s being the marginals of their beliefs, as EdgeBeliefs has written them.
+// AddSplit adds c_{s,e} log t_s for those ends of the edges lo ≤ q < hi of the block that lie in it. t_s are the
+// marginals of the edges' beliefs, as EdgeBeliefs has written these.
 func (w *Workspace) AddSplit(beliefs []float64, net *Net, st *State, block *partition.Block, lo, hi int) error {
 	first, n := block.Edges[lo], hi-lo
 	ku, kv := int(net.Card[net.Graph.U(first)]), int(net.Card[net.Graph.V(first)])
@@ -159,13 +159,12 @@ func (w *Workspace) AddSplit(beliefs []float64, net *Net, st *State, block *part
 	return nil
 }
 
-// smallMarginal is the logarithm of the marginal of an edge's belief below which it is computed
-// without the belief: weights that underflow, from exp(−708) on, and entries of a table as far
-// from each other as maxRange can make one of k·exp(−108) wrong.
+// smallMarginal is the logarithm of a marginal below which it is not computed from an edge's belief: weights that
+// underflow, from exp(−708) on, and entries of a table as far apart as maxRange can make one of k·exp(−108) wrong.
 const smallMarginal = -70
 
-// addLogs adds c times logarithms of marginals to dst. It does nothing and reports false where
-// one is too small to be trusted.
+// addLogs adds c times logarithms of marginals to dst. It does nothing and reports false if one is too small to be
+// trusted.
 func addLogs(dst, logs []float64, c float64) bool {
 	if c == 0 {
 		return true
@@ -213,9 +212,9 @@ func (w *Workspace) marginalLogs(logs []float64, logZ float64, net *Net, st *Sta
 // splitEntries is how many entries of beliefs SplitValue computes together: few enough for the nearest cache.
 const splitEntries = 2048
 
-// SplitValue is BeginSplit, AddSplit and NodeTerms.
+// SplitValue returns NodeTerms after BeginSplit and AddSplit, for a block whose edge beliefs were not kept.
 func (w *Workspace) SplitValue(net *Net, st *State, block *partition.Block, labels []int32) (float64, error) {
-	w.BeginSplit(net, block)
+	w.BeginSplit(block)
 	for lo := 0; lo < len(block.Edges); {
 		states := net.pairStates(block.Edges[lo])
 		hi := net.edgeRun(block.Edges, lo, lo+min(max(1, splitEntries/states), ground.RowsPerBatch))
@@ -295,7 +294,7 @@ type softMaxima struct {
 // softEntries is how many arguments are computed together: few enough for the nearest cache.
 const softEntries = 512
 
-// fit makes room for terms of up to k arguments.
+// fit makes room for terms of up to k arguments, and forgets all terms.
 func (s *softMaxima) fit(k int) {
 	if n := max(softEntries, k); cap(s.arguments) < n {
 		s.arguments, s.counts, s.totals = make([]float64, 0, n), make([]float64, 0, n), make([]float64, n)

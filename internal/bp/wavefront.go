@@ -7,18 +7,18 @@ import (
 	"github.com/blockbp/blockbp/internal/partition"
 )
 
-// Sweeps one after another need not wait for each other's end: a sweep may update a segment of nodes
-// as soon as the one before is through with all that it reads. So several run over a large network
-// like waves behind each other, all at the same distance, and take a step together: on threads of their
-// own where there are some, and on one thread while the caches still have what the wave before has
-// left. Each node is updated from the same numbers as without: results are the same bytes.
+// Sweeps need not wait for each other's end: a sweep may update a segment of nodes as soon as the sweep before has
+// updated all that this reads. So several sweeps run over a large network like waves, one behind the other at a fixed
+// distance, and each time all of them update one segment: on threads of their own where there are some, and on one
+// thread while caches still have what the wave before has left. Each node is updated from the same numbers as by one
+// sweep after the other: results are the same bytes.
 
 const (
-	// waves is how many sweeps are under way at once. More would use more threads; but all of them
-	// are made before anybody looks whether the first was enough, and pictures take about ten.
+	// waves is how many sweeps are under way at once. More would use more threads; but all of them are made before it is
+	// known whether the first was enough, and pictures take about ten.
 	waves = 4
-	// ManyNodes is from how many nodes on that is done: in a picture a wave follows the one before two
-	// segments behind, so that fewer leave nothing to do at once.
+	// ManyNodes is from how many nodes on sweeps are made so: in a picture a wave is two segments behind the one before,
+	// so that fewer segments leave nothing to do at once.
 	ManyNodes = 4 * waves * partition.WindowNodes
 )
 
@@ -34,17 +34,17 @@ type wavefront struct {
 // segment is some nodes of the block that follow each other.
 type segment struct {
 	first, end int // of the block's runs
-	// messages and beliefs are where those end that its updates read, or those of a segment before:
-	// so far momentum moves them on.
+	// messages and beliefs are the ends of what updates of this and all segments before read, in the arrays of a State:
+	// momentum moves messages and beliefs on so far ahead of the segment.
 	messages, beliefs int
 }
 
 // wave is one of the sweeps.
 type wave struct {
 	space             *Workspace // scratch
-	momentum          float64
+	momentum          float64    // β
 	residual          float64
-	messages, beliefs int // that momentum has moved on
+	messages, beliefs int // how many momentum has moved on
 	err               error
 }
 
@@ -100,7 +100,7 @@ func (w *Workspace) planWavefront(net *Net, block *partition.Block) bool {
 
 // sweepTogether makes n sweeps, at most waves of them, so many after momentum began, and returns the
 // residuals of the first and the last.
-func (w *Workspace) sweepTogether(net *Net, st *State, after, n int, y way) (first, last float64, err error) {
+func (w *Workspace) sweepTogether(net *Net, st *State, after, n int, y plan) (first, last float64, err error) {
 	f := &w.wavefront
 	for i := range n {
 		v := &f.waves[i]
@@ -111,7 +111,7 @@ func (w *Workspace) sweepTogether(net *Net, st *State, after, n int, y way) (fir
 		s := v.space
 		s.Potentials, s.arena, s.at, s.forms, s.wide, s.noProx = w.Potentials, w.arena, w.at, w.forms, w.wide, w.noProx
 		s.fit(net.maxCard, net.maxPair)
-		s.beginSweep(net, st, f.block, y.damping) // which leaves the damping: there is no prox (Facts.Dual)
+		s.beginSweep(net, st, f.block, y.damping) // its damping is the same, as there is no prox (Facts.Dual)
 	}
 	step := 0
 	advance := func(i int) {

@@ -67,7 +67,7 @@ func TestWavefront(t *testing.T) {
 				r.space.last.fit(r.net)
 				seen := &r.space.forecast
 				seen.begin(r.net, r.state, block, waves)
-				y := way{moves: true, together: waves, momentum: mostMomentum}
+				y := plan{accelerated: true, together: waves, momentum: mostMomentum}
 				for s := range o.Sweeps {
 					r.space.last.extrapolate(r.state, 0, len(r.state.LogMessage), 0, len(r.state.LogBelief), y.beta(s))
 					o.Residual = oracle.Must(r.space.Sweep(r.net, r.state, block, momentumDamping))(t)

@@ -1,4 +1,5 @@
-// Package lbfgs makes smooth functions small by steps of limited-memory BFGS.
+// Package lbfgs is limited-memory BFGS: the curvature that it learns (Curvature), which descent in package learn uses
+// for steps of its own, and a minimiser with a line search (Minimiser), for objectives without messages.
 package lbfgs
 
 import (
@@ -9,8 +10,8 @@ import (
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
-// Curvature is limited-memory BFGS (Nocedal 1980) on top of the estimate P⁻¹ of the inverse Hessian: from pairs of a
-// change s of the weights and the change y of the gradient that it made, it learns the curvature that P leaves out.
+// Curvature is limited-memory BFGS (Nocedal 1980) that begins with an estimate P⁻¹ of the inverse Hessian. It learns
+// what P leaves out from pairs of a change s of the weights and the change y of the gradient that s has made.
 type Curvature struct {
 	State
 	solve func(dst, g []float64) // dst = P⁻¹ g
@@ -23,20 +24,20 @@ type State struct {
 	s, y    [Kept][]float64
 	pairs   int           // stored since the last reset
 	place   int           // where the next pair goes
-	scale   float64       // γ: of P⁻¹ in the two-loop recursion
+	scale   float64       // γ: the two-loop recursion begins with γ P⁻¹
 	inverse [Kept]float64 // 1/sᵀy of each pair
 }
 
 const (
 	// Kept is how many pairs the recursion remembers.
 	Kept = 20
-	// flattest bounds sᵀy/yᵀP⁻¹y from below: pairs that see less curvature are not used.
+	// flattest bounds sᵀy/yᵀP⁻¹y from below: pairs that show less curvature are not kept.
 	flattest = 1e-8
 )
 
 // New returns a Curvature without pairs, of so many weights.
 func New(size int, solve func(dst, g []float64)) *Curvature {
-	all := make([]float64, (2*Kept+1)*size) // at once, which rounds least
+	all := make([]float64, (2*Kept+1)*size) // one allocation, as each may be rounded up
 	next := func() []float64 {
 		x := all[:size:size]
 		all = all[size:]
@@ -50,8 +51,8 @@ func New(size int, solve func(dst, g []float64)) *Curvature {
 	return q
 }
 
-// Possible refuses a state that no run can have kept.
-func (s *State) Possible() error {
+// Validate refuses a state that no run can have saved.
+func (s *State) Validate() error {
 	if !(0 <= s.pairs && s.pairs <= Kept && 0 <= s.place && s.place < Kept) {
 		return fmt.Errorf("%d pairs of curvature, the next in place %d: the file is damaged", s.pairs, s.place)
 	}
@@ -76,10 +77,10 @@ func (q *Curvature) Store() {
 	q.pairs++
 }
 
-// Reset forgets all pairs; scale is γ until the next pair measures it anew.
+// Reset forgets all pairs; γ is scale until it is measured by the next pair.
 func (q *Curvature) Reset(scale float64) { q.pairs, q.scale = 0, scale }
 
-// Rescale measures γ anew, of another P.
+// Rescale measures γ anew by the last pair, after P has changed.
 func (q *Curvature) Rescale() {
 	if q.scale = 1; q.pairs == 0 {
 		return
@@ -91,8 +92,8 @@ func (q *Curvature) Rescale() {
 	}
 }
 
-// Direct writes the product of the inverse Hessian's approximation and the gradient to dst.
-func (q *Curvature) Direct(dst, gradient []float64) {
+// Direction writes the product of the approximate inverse Hessian and the gradient to dst: steps are against it.
+func (q *Curvature) Direction(dst, gradient []float64) {
 	copy(dst, gradient)
 	for n := 1; n <= q.pairs; n++ { // newest first
 		i := (q.place - n + Kept) % Kept
@@ -112,39 +113,39 @@ func (q *Curvature) Direct(dst, gradient []float64) {
 
 // Objective is a smooth function of weights.
 type Objective interface {
-	// Evaluate returns the value at weights, and sets gradient to that there. It may take out of
-	// weights what rounding has left. Where ctx ends before, value and gradient are of no use.
+	// Evaluate returns the value at weights, and sets gradient to the gradient there. It may make weights symmetric that
+	// rounding has made otherwise. If ctx ends first, value and gradient are of no use.
 	Evaluate(ctx context.Context, gradient, weights []float64) (value float64)
-	// Solve writes P⁻¹ g to dst, which may be g, P being what is known of the Hessian.
+	// Solve writes P⁻¹ g to dst, which may be g, P being the estimate of the Hessian that Curvature begins with.
 	Solve(dst, g []float64)
 }
 
-// Minimiser makes an objective smaller, step by step.
+// Minimiser minimises an objective, step by step.
 type Minimiser struct {
 	// Weights are those of the last step, with the objective and its gradient there.
 	Weights, Gradient []float64
 	Value             float64
-	// Evaluations counts those of steps that have come to their end.
+	// Evaluations counts those of all steps, but for a step that was interrupted.
 	Evaluations float64
 	Promise
 
-	objective         Objective
-	trial, trialSlope []float64 // weights to evaluate, and the gradient there
-	direction         []float64
-	curvature         *Curvature
+	objective            Objective
+	trial, trialGradient []float64 // weights to evaluate, and the gradient there
+	direction            []float64
+	curvature            *Curvature
 }
 
-// Promise is that of the last step of a Minimiser.
+// Promise is what the last step of a Minimiser promised.
 type Promise struct {
-	// Promised is by how much the step was to make the objective smaller, as the curvature that was known says;
-	// infinite where none was.
+	// Promised is by how much the step was to make the objective smaller, by the curvature that was known then; infinite
+	// where none was.
 	Promised float64
 }
 
 // NewMinimiser returns one that moves the weights.
 func NewMinimiser(o Objective, weights []float64) *Minimiser {
 	next := func() []float64 { return make([]float64, len(weights)) }
-	m := &Minimiser{Weights: weights, Gradient: next(), objective: o, trial: next(), trialSlope: next(),
+	m := &Minimiser{Weights: weights, Gradient: next(), objective: o, trial: next(), trialGradient: next(),
 		direction: next(), Promise: Promise{math.Inf(1)}}
 	m.curvature = New(len(weights), o.Solve)
 	return m
@@ -158,8 +159,8 @@ func (m *Minimiser) State() any {
 	}{&m.curvature.State, &m.Promise}
 }
 
-// Possible is that of the state.
-func (m *Minimiser) Possible() error { return m.curvature.Possible() }
+// Validate refuses a state that no run can have saved.
+func (m *Minimiser) Validate() error { return m.curvature.Validate() }
 
 // Begin evaluates at the weights of the start.
 func (m *Minimiser) Begin() {
@@ -170,18 +171,18 @@ func (m *Minimiser) Begin() {
 
 func (m *Minimiser) evaluate(ctx context.Context) float64 {
 	m.Evaluations++
-	return m.objective.Evaluate(ctx, m.trialSlope, m.trial)
+	return m.objective.Evaluate(ctx, m.trialGradient, m.trial)
 }
 
-// accept makes the trial weights, of that value, those of the last step.
+// accept takes the trial weights, where the objective has that value, for those of the last step.
 func (m *Minimiser) accept(value float64) {
 	m.Value = value
 	copy(m.Weights, m.trial)
-	copy(m.Gradient, m.trialSlope)
+	copy(m.Gradient, m.trialGradient)
 }
 
-// Step makes a step and returns its length along the direction, 0 where no step makes the objective
-// smaller. The error is that of a context which ends before; then nothing has changed.
+// Step makes a step and returns its length along the direction, 0 where no step makes the objective smaller. The error
+// is that of a context which ends first: then nothing has changed.
 func (m *Minimiser) Step(ctx context.Context) (step float64, err error) {
 	before := m.Evaluations
 	defer func() {
@@ -189,7 +190,7 @@ func (m *Minimiser) Step(ctx context.Context) (step float64, err error) {
 			m.Evaluations = before
 		}
 	}()
-	m.curvature.Direct(m.direction, m.Gradient)
+	m.curvature.Direction(m.direction, m.Gradient)
 	first, promised := 1.0, simd.Dot(m.direction, m.Gradient)/2
 	if m.curvature.pairs == 0 {
 		promised = math.Inf(1)
@@ -200,7 +201,7 @@ func (m *Minimiser) Step(ctx context.Context) (step float64, err error) {
 			m.trial[i] = m.Weights[i] - t*d
 		}
 		value = m.evaluate(ctx)
-		return value, -simd.Dot(m.direction, m.trialSlope), ctx.Err()
+		return value, -simd.Dot(m.direction, m.trialGradient), ctx.Err()
 	}
 	step, value, err := search(m.Value, -simd.Dot(m.direction, m.Gradient), first, along)
 	switch {
@@ -214,7 +215,7 @@ func (m *Minimiser) Step(ctx context.Context) (step float64, err error) {
 	}
 	s, y := m.curvature.Next()
 	for i, w := range m.trial {
-		s[i], y[i] = w-m.Weights[i], m.trialSlope[i]-m.Gradient[i]
+		s[i], y[i] = w-m.Weights[i], m.trialGradient[i]-m.Gradient[i]
 	}
 	m.curvature.Store()
 	m.accept(value)
@@ -223,11 +224,11 @@ func (m *Minimiser) Step(ctx context.Context) (step float64, err error) {
 }
 
 const (
-	// FlatEnough is the part of |φ'(0)| that the slope may keep (the curvature
-	// condition of Wolfe). L-BFGS does best with loose searches.
+	// FlatEnough is the part of |φ'(0)| that |φ'| may have after a step (the curvature condition of Wolfe). L-BFGS does
+	// best with loose searches.
 	FlatEnough = 0.9
-	// enoughDecrease is the part of the decrease promised by φ'(0) that is wanted
-	// of a step that goes beyond the minimum (the condition of Armijo).
+	// enoughDecrease is the part of the decrease promised by φ'(0) that is wanted of a step that goes beyond the minimum
+	// (the condition of Armijo).
 	enoughDecrease = 1e-4
 	// roundingRise is the relative rise of φ that may be rounding alone.
 	roundingRise = 1e-14
@@ -239,10 +240,10 @@ const (
 	mostTrials = 60
 )
 
-// search looks for a step along a descent direction of a convex function φ, given φ(0) and φ'(0).
-// Of such a function the slope tells on which side of the minimum a step is, so that the search is
-// a bracketing of the zero of φ'. It returns the first step found that meets the conditions above,
-// and φ there: the last that along, which returns φ and φ', was called with. The step is 0 where there is none.
+// search looks for a step along a descent direction of a convex function φ, given φ(0) and φ'(0), and the step to try
+// first. The slope φ' tells on which side of the minimum a step is, so that the search brackets its zero. It returns
+// the first step found that meets the conditions above, or 0, and φ there. along, which returns φ and φ', was called
+// with that step last.
 func search(value, slope, first float64, along func(t float64) (float64, float64, error)) (step, found float64,
 	err error) {
 	if !(slope < 0) {

@@ -6,14 +6,14 @@ import (
 	"github.com/blockbp/blockbp/internal/numeric"
 )
 
-// Coupling says how messages into the ends of an edge answer to each other and to the potentials of the edge. With
-// its belief T, the sums u and v of T over either end, and a damping δ,
+// Coupling says how the two messages along an edge answer to each other and to a change of the edge's potentials. With
+// the belief T of the edge, the sums u and v of T over the states of either end, and a damping δ,
 //
 //	M = [D_u + δ_u  T − u vᵀ; Tᵀ − v uᵀ  D_v + δ_v]
 //
-// is ρ times the Hessian of its term in (7), but along constants: messages may have any.
-// A function f of the joint states has the answer M⁻¹ Cov f, where Cov f is
-// Σ_ij T_ij (e_i; e_j) (f_ij − mean of f), and a rest without covariance with either end.
+// is ρ times the Hessian of the edge's term in (7), but for constants, which messages are free to have. Where the
+// potentials change by f, messages answer by M⁻¹ Cov f, with Cov f = Σ_ij T_ij (e_i; e_j) (f_ij − mean of f). What is
+// left of f beside its answer is its rest: it has no covariance with the states of either end.
 type Coupling struct {
 	KU, KV  int       // states of both ends
 	Belief  []float64 // [ku*kv] T
@@ -21,18 +21,18 @@ type Coupling struct {
 	Root    []float64 // [ku+kv] √τ of the nodes at both ends, 0 for observed ones
 	factor  []float64 // [(ku+kv)²] of M
 	Inverse []float64 // [(ku+kv)²] M⁻¹
-	mean    []float64 // [ku+kv] M⁻¹ (u; v)
+	mean    []float64 // [ku+kv] M⁻¹ (u; v), for Divide
 	Parts   []float64 // [ku*kv][ku+kv] the answer to each joint state
-	means   []float64 // [ku*kv] its mean
+	means   []float64 // [ku*kv] the mean of that answer
 	row     []float64 // [ku*kv] scratch
 	change  []float64 // [ku+kv] scratch
 }
 
 const (
-	// couplingFloor is the share by which the diagonal of M is larger: ends that are sure of each other leave no inverse.
+	// couplingFloor is the share by which M's diagonal is enlarged: M has no inverse where an end is sure given the other.
 	couplingFloor = 1e-11
-	// dampedShare of the beliefs that damp is uniform: a model that is sure of something else
-	// than the labels has to leave that, at no curvature of its own.
+	// dampedShare of the beliefs by which damping is weighed is uniform: a model that is sure, and not of the labels, has
+	// to leave that, where it has no curvature of its own.
 	dampedShare = 0.1
 )
 
@@ -49,7 +49,7 @@ func (c *Coupling) Resize(ku, kv int) {
 	}
 }
 
-// Sum finds the sums.
+// Sum finds Sums.
 func (c *Coupling) Sum() {
 	clear(c.Sums)
 	for i := range c.KU {
@@ -60,13 +60,13 @@ func (c *Coupling) Sum() {
 	}
 }
 
-// Damped returns p̃(1 − p̃), where p̃ is mixed from the belief p in one of k states and uniform ones.
+// Damped returns p̃(1 − p̃), by which damping counts for a state: p̃ is mixed from the belief in it, one of k, and 1/k.
 func Damped(p float64, k int) float64 {
 	p += dampedShare * (1/float64(k) - p)
 	return p * (1 - p)
 }
 
-// Invert finds M⁻¹. It reports false where there is none.
+// Invert finds M⁻¹, in Inverse. It reports false where there is none.
 func (c *Coupling) Invert(damping float64) bool {
 	k, m := c.KU+c.KV, c.factor
 	for x, p := range c.Sums {
@@ -88,9 +88,9 @@ func (c *Coupling) Invert(damping float64) bool {
 	for i := range k {
 		row := m[i*k:][:i+1]
 		for j := range row[:i] {
-			row[j] = (row[j] - DotShort(row[:j], m[j*k:])) / m[j*k+j]
+			row[j] = (row[j] - dotShort(row[:j], m[j*k:])) / m[j*k+j]
 		}
-		pivot := row[i] - DotShort(row[:i], row)
+		pivot := row[i] - dotShort(row[:i], row)
 		if !(pivot > 0 && pivot <= math.MaxFloat64) {
 			return false
 		}
@@ -101,7 +101,7 @@ func (c *Coupling) Invert(damping float64) bool {
 		clear(x)
 		x[column] = 1
 		for i := column; i < k; i++ {
-			x[i] = (x[i] - DotShort(m[i*k+column:][:i-column], x[column:])) / m[i*k+i]
+			x[i] = (x[i] - dotShort(m[i*k+column:][:i-column], x[column:])) / m[i*k+i]
 		}
 		for i := k - 1; i >= column; i-- {
 			x[i] /= m[i*k+i]
@@ -112,12 +112,12 @@ func (c *Coupling) Invert(damping float64) bool {
 		}
 	}
 	for i := range k {
-		c.mean[i] = DotShort(c.Inverse[i*k:][:k], c.Sums)
+		c.mean[i] = dotShort(c.Inverse[i*k:][:k], c.Sums)
 	}
 	return true
 }
 
-// Of finds the answers of damped messages to all joint states for a belief; none where M has no inverse.
+// Of finds the answers of damped messages to all joint states, given the edge's belief; zeros where M has no inverse.
 func (c *Coupling) Of(belief []float64, ku, kv int, damping float64) {
 	c.Resize(ku, kv)
 	copy(c.Belief, belief)
@@ -129,8 +129,7 @@ func (c *Coupling) Of(belief []float64, ku, kv int, damping float64) {
 	c.Divide()
 }
 
-// Respond writes S = P √τ M⁻¹ √τ P + √τ √τᵀ of both ends to dst [(ku+kv)²], where P takes
-// out the part along √τ at either end.
+// Respond writes S = P √τ M⁻¹ √τ P + √τ √τᵀ of both ends to dst [(ku+kv)²]. P takes out the part along √τ at each end.
 func (c *Coupling) Respond(dst []float64) {
 	k := c.KU + c.KV
 	for i, p := range c.Root {
@@ -146,7 +145,7 @@ func (c *Coupling) Respond(dst []float64) {
 		for i := range k {
 			for _, end := range ends {
 				row, root := dst[i*k+end[0]:i*k+end[1]], c.Root[end[0]:end[1]]
-				AddShort(row, root, -DotShort(row, root))
+				AddShort(row, root, -dotShort(row, root))
 			}
 			for j := range i {
 				dst[i*k+j], dst[j*k+i] = dst[j*k+i], dst[i*k+j]
@@ -160,7 +159,7 @@ func (c *Coupling) Respond(dst []float64) {
 	}
 }
 
-// Divide finds the answers to all joint states.
+// Divide finds the answers to all joint states, in Parts: to potentials that change by 1 at one of them.
 func (c *Coupling) Divide() {
 	k := c.KU + c.KV
 	c.Parts = numeric.Resize(c.Parts, c.KU*c.KV*k)
@@ -169,7 +168,7 @@ func (c *Coupling) Divide() {
 		for x, m := range c.mean {
 			c.Parts[n*k+x] = t * (left[x] + right[x] - m)
 		}
-		c.means[n] = DotShort(c.Sums, c.Parts[n*k:][:k])
+		c.means[n] = dotShort(c.Sums, c.Parts[n*k:][:k])
 	}
 }
 
@@ -177,17 +176,17 @@ func (c *Coupling) Divide() {
 func (c *Coupling) Project(dst, f []float64) {
 	k, lacks := c.KU+c.KV, c.change
 	clear(lacks)
-	mean := DotShort(c.Belief, f)
+	mean := dotShort(c.Belief, f)
 	for n, t := range c.Belief {
 		lacks[n/c.KV] += t * (f[n] - mean)
 		lacks[c.KU+n%c.KV] += t * (f[n] - mean)
 	}
 	for x := range k {
-		dst[x] += DotShort(c.Inverse[x*k:][:k], lacks)
+		dst[x] += dotShort(c.Inverse[x*k:][:k], lacks)
 	}
 }
 
-// Rest returns the covariances of the rest of joint state n with those of all others.
+// Rest returns the covariances of the rest of joint state n with the rests of all joint states.
 func (c *Coupling) Rest(n int) []float64 {
 	k, t := c.KU+c.KV, c.Belief[n]
 	for m := range c.row {
@@ -205,7 +204,7 @@ func (c *Coupling) Answered(excess []float64) []float64 {
 		c.change[x] = p * excess[x]
 	}
 	for n, t := range c.Belief {
-		c.row[n] = t - DotShort(c.Parts[n*k:][:k], c.change)
+		c.row[n] = t - dotShort(c.Parts[n*k:][:k], c.change)
 	}
 	return c.row
 }

@@ -53,7 +53,7 @@ func TestCoupling(t *testing.T) {
 		s := make([]float64, k*k)
 		c.Respond(s)
 		for i := range k {
-			if sum := DotShort(s[i*k:][:c.KU], c.Root); i < c.KU && math.Abs(sum-c.Root[i]) > 1e-12 {
+			if sum := dotShort(s[i*k:][:c.KU], c.Root); i < c.KU && math.Abs(sum-c.Root[i]) > 1e-12 {
 				t.Fatalf("%v: S √τ is %v, want %v", sizes, sum, c.Root[i])
 			}
 		}

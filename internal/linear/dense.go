@@ -8,33 +8,33 @@ import (
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
-// Dense is the Hessian of all weights together, as it is measured where the beliefs are: a preconditioner, renewed as
-// the number of accepted steps grows, at a share of the cost of as many passes. For large data it is of stars (Sample).
-// For small problems it is the Hessian itself (Response), renewed at each step of descent: that is Newton's method.
+// Dense is a Hessian of all weights together at the beliefs of the moment, factorised: a preconditioner. For large data
+// it is a Hessian of stars (Sample), renewed now and then, at a share of the work of the passes made so far. For small
+// problems it is the Hessian itself (Response), renewed at each step of descent: that is Newton's method.
 type Dense struct {
 	DenseState
 	DenseProblem
-	stars    *Sample                     // nil: it is not measured so
+	stars    *Sample                     // nil: it is no Hessian of stars
 	size     int                         // weights
-	free     float64                     // work on renewals in any case
-	renewal  float64                     // work of one
-	mean     func(h, gradient []float64) // makes it that of symmetric weights; nil: it is
+	free     float64                     // the work that renewals may take in any case
+	renewal  float64                     // the work of one
+	symmetry func(h, gradient []float64) // makes these what they are on symmetric weights; nil: no type is symmetric
 	fresh    []float64                   // [size*size] scratch
 	measured []float64                   // [size*size] the Hessian
 }
 
-// DenseProblem is what a Dense is of.
+// DenseProblem is the problem whose Hessian a Dense is.
 type DenseProblem struct {
 	Model    *crf.Model // at the weights of the moment
 	L2       float64
 	Data     []float64 // [weights] M w̄
-	Convex   bool      // the objective is
+	Convex   bool      // whether the objective is
 	Each     parallel.Loop
-	Nodes    int         // of all networks
-	PerPass  int         // steps in a pass
-	PassWork float64     // of a pass of visits: see Response
-	Response *Response   // nil: not for this problem
-	Squares  [][]float64 // of Fisher
+	Nodes    int         // in all networks
+	PerPass  int         // visits in a pass
+	PassWork float64     // the work of a pass of visits, in multiplications
+	Response *Response   // nil: the problem is too large for it
+	Squares  [][]float64 // Fisher.Squares
 	// Sample makes a measurement by a sample of stars; it is asked once, if at all.
 	Sample func() *Sample
 	// In is any instance: its forms of features are those of all.
@@ -43,59 +43,59 @@ type DenseProblem struct {
 
 // DenseState is what a resumed run goes on from.
 type DenseState struct {
-	Has    bool      // a factor
-	Passes int       // that ended with an accepted step
-	Due    float64   // of them, before the next renewal
-	Spent  float64   // work on renewals
+	Has    bool      // whether there is a factor
+	Passes int       // those that ended with an accepted step
+	Due    float64   // how many of these there are at the next renewal, at least
+	Spent  float64   // the work of all renewals
 	Factor []float64 // [size*size] L of H = L Lᵀ in the lower triangle
 }
 
 const (
 	// MaxDense is the largest number of weights with a dense Hessian.
 	MaxDense = 2048
-	// nodesForWeight is how many nodes the data have at least for each weight: few beliefs
-	// say little about so many directions.
+	// nodesForWeight is how many nodes the data have at least for each weight: few beliefs say little about so many
+	// directions.
 	nodesForWeight = 4
-	// mostOfVisit is how much more work than visits a solution per iteration may be.
+	// mostOfVisit is how many times the work of a visit a solution of the system may be.
 	mostOfVisit = 4.0
-	// renewalShare of the work of all passes, and freeRenewals, may go into renewals, or
-	// freeExact, about a second, where they are exact.
+	// renewalShare of the work of all passes, and freeRenewals beside it, may go into renewals; freeExact, about a second,
+	// where they are exact.
 	renewalShare = 0.5
 	freeRenewals = 2e8
 	freeExact    = 4e8
 	// eigenWork times n³ is about what the eigenvalues of an n×n matrix take.
 	eigenWork = 5.0
-	// StarsFrom is the accepted step of the first renewal by stars, and starsGrowth how many times more of them there
-	// are from one to the next.
+	// StarsFrom is how many steps are accepted before stars are measured first, and starsGrowth times as many before they
+	// are measured again.
 	StarsFrom, starsGrowth = 3, 2
-	// factorWork is how much faster a multiplication is there than in a message.
+	// factorWork is how many times faster a multiplication of a factorisation is than one for a message.
 	factorWork = 9.0
-	// stiffness is what is added to the diagonal of H, relatively: with l2 = 0 there are directions in which
-	// nothing changes, and rounding would decide how far to go. stiffening times more is added at a time.
+	// stiffness is what is added to the diagonal of H, relatively: with l2 = 0 there are directions in which nothing
+	// changes, and rounding would decide how far to go. If that is not enough, stiffening times as much is tried.
 	stiffness, stiffening = 1e-9, 1e3
 )
 
-// Sampled reports whether a sample of stars is measured: not for weights of single nodes or edges, and not where the
-// data are small beside the weights.
+// Sampled reports whether a sample of stars is measured: not for weights of single nodes or edges, and not where there
+// are few data beside the weights.
 func (p *DenseProblem) Sampled() bool {
 	layout, n := &p.Model.Layout, float64(p.Model.Layout.Size)
 	return p.Response == nil && layout.UntiedSize == 0 && n <= MaxDense && float64(p.Nodes) >= nodesForWeight*n &&
-		n*n/SolveWork*float64(p.PerPass) <= mostOfVisit*p.PassWork
+		n*n/solveWork*float64(p.PerPass) <= mostOfVisit*p.PassWork
 }
 
-// NewDense prepares it, unused where nothing measures it.
+// NewDense prepares it. It stays without a factor where nothing measures it.
 func NewDense(p DenseProblem) *Dense {
 	d := &Dense{DenseProblem: p, size: p.Model.Layout.Size}
 	switch {
 	case p.Response != nil:
 		d.free, d.renewal = freeExact, p.Response.Work
 	case p.Sampled():
-		d.stars, d.free, d.Due, d.renewal = p.Sample(), freeRenewals, StarsFrom, SampleWork(p.Model, p.In)
+		d.stars, d.free, d.Due, d.renewal = p.Sample(), freeRenewals, StarsFrom, sampleWork(p.Model, p.In)
 	default:
 		return d
 	}
 	if p.Model.Layout.Symmetric() {
-		d.mean = Symmetric(&p.Model.Layout)
+		d.symmetry = Symmetric(&p.Model.Layout)
 	}
 	n := float64(d.size)
 	d.renewal += n * n * n / factorWork
@@ -104,14 +104,14 @@ func NewDense(p DenseProblem) *Dense {
 	return d
 }
 
-// Measures reports whether there is anything to measure it by, and Exact that this is the Hessian itself.
+// Measures reports whether there is anything to measure it by.
 func (d *Dense) Measures() bool { return d.Exact() || d.stars != nil }
 
 // Exact reports that it is the Hessian itself.
 func (d *Dense) Exact() bool { return d.Response != nil }
 
-// Measure measures the Hessian where the beliefs are. With a damping it is the system of a damped step, and gradient
-// that of F less what messages answer to it; of stars it is one of damped messages.
+// Measure measures the Hessian at the beliefs of the moment. With a damping the exact one is the system of a damped
+// step, and gradient is that of F less the answer of messages; one of stars has the answers of damped messages.
 func (d *Dense) Measure(gradient []float64, damping float64) (err error) {
 	if d.Exact() {
 		clear(d.measured)
@@ -126,14 +126,14 @@ func (d *Dense) Measure(gradient []float64, damping float64) (err error) {
 	for i := range d.size {
 		d.measured[i*d.size+i] += d.L2
 	}
-	if d.mean != nil {
-		d.mean(d.measured, gradient)
+	if d.symmetry != nil {
+		d.symmetry(d.measured, gradient)
 	}
 	return err
 }
 
-// Renew is told of an accepted step: if it is time, it renews the factor, with a damping of stars, and reports that it
-// did. A Hessian that cannot be measured or factorised leaves the last one in place.
+// Renew is told of an accepted step. If it is time, it renews the factor, with a damping of stars, and reports that it
+// did. Where the Hessian cannot be measured or factorised, the last factor stays.
 func (d *Dense) Renew(damping float64) bool {
 	d.Passes++
 	if !d.Measures() || float64(d.Passes) < d.Due || !d.affords(d.renewal) {
@@ -142,26 +142,19 @@ func (d *Dense) Renew(damping float64) bool {
 	if !d.Exact() {
 		d.Due = starsGrowth * float64(d.Passes)
 	}
-	return d.Measure(nil, damping) == nil && d.decompose() && d.keep()
+	return d.Measure(nil, damping) == nil && d.decompose()
 }
 
-// keep takes the fresh factor.
-func (d *Dense) keep() bool {
-	d.Factor, d.fresh, d.Has = d.fresh, d.Factor, true
-	return true
-}
-
-// SolveDamped finds the right-hand side of a damped step, and the direction that solves it.
+// SolveDamped finds the gradient of a damped step (Measure), and the direction of that step.
 func (d *Dense) SolveDamped(direction, gradient []float64, damping float64) bool {
 	if d.Measure(gradient, damping) != nil || !d.factorise(stiffness) {
 		return false
 	}
-	d.keep()
 	d.Solve(direction, gradient)
 	return simd.Dot(direction, direction) <= math.MaxFloat64
 }
 
-// affords spends work on a renewal, or reports that it may not be spent.
+// affords reports whether a renewal of so much work is allowed, and counts its work if so.
 func (d *Dense) affords(work float64) bool {
 	if d.Spent+work > renewalShare*float64(d.Passes)*d.PassWork+d.free {
 		return false
@@ -170,17 +163,21 @@ func (d *Dense) affords(work float64) bool {
 	return true
 }
 
-// factorise writes the Cholesky factor of what was measured to d.fresh, with a share of its diagonal added. It
-// reports false where that is not positive definite.
+// factorise finds the Cholesky factor of what was measured, with a share of its diagonal added. Where that is not
+// positive definite it reports false, and the last factor stays.
 func (d *Dense) factorise(share float64) bool {
 	copy(d.fresh, d.measured)
 	Stiffen(d.fresh, d.size, share)
-	return Factorise(d.fresh, d.size, d.Each)
+	if !Factorise(d.fresh, d.size, d.Each) {
+		return false
+	}
+	d.Factor, d.fresh, d.Has = d.fresh, d.Factor, true
+	return true
 }
 
-// decompose factorises what was measured. Where rounding has left a convex objective an indefinite
-// Hessian, more is added to its diagonal. The Hessian of another objective may be indefinite: its eigenvalues are
-// taken without their signs then, and steps leave a saddle along the directions that fall.
+// decompose factorises what was measured. Where rounding has made the Hessian of a convex objective indefinite, more
+// is added to its diagonal. The Hessian of another objective may be indefinite: then its eigenvalues are taken without
+// their signs, and steps leave a saddle along the directions in which the objective falls.
 func (d *Dense) decompose() bool {
 	if d.factorise(stiffness) {
 		return true
@@ -192,7 +189,7 @@ func (d *Dense) decompose() bool {
 	}
 	n := float64(d.size)
 	return d.Exact() && !d.Convex && d.affords(eigenWork*n*n*n) &&
-		Absolute(d.measured, d.size, stiffness) && d.factorise(stiffness)
+		absolute(d.measured, d.size, stiffness) && d.factorise(stiffness)
 }
 
 // Solve computes dst = H⁻¹ g; dst may be g.
@@ -201,10 +198,10 @@ func (d *Dense) Solve(dst, g []float64) {
 	solveFactor(d.Factor, d.size, dst)
 }
 
-// Symmetric returns a function that makes (H + S H S)/2 of H, of whose lower triangle alone counts, S being the swap of
-// the states of both ends of symmetric edge types: those have one weight for the states a, b and for b, a, and all
-// vectors over weights have it in both places. On symmetric weights that is the Hessian, and it has no part that leads
-// away from them. A gradient that belongs to H becomes symmetric too; it may be nil.
+// Symmetric returns a function that replaces H, in its lower triangle, by (H + S H S)/2. S swaps the states of both
+// ends of symmetric edge types: those have one weight for the states a, b and b, a, which vectors over weights have in
+// both places. On symmetric weights the result is the Hessian, and its steps stay there. A gradient beside H, unless
+// it is nil, becomes symmetric too.
 func Symmetric(layout *crf.Layout) func(h, gradient []float64) {
 	n := layout.Size
 	swap := make([]int, n)

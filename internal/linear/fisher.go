@@ -10,14 +10,14 @@ import (
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
-// Fisher is the estimate P of the Hessian of L at the start: a Kronecker product for each type of nodes and of edges,
-// as if none answered to another (docs/explanation/equations.md, section 8).
+// Fisher is the first estimate P of the Hessian of L: a Kronecker product for each type of nodes and of edges, as if
+// none answered to another (docs/explanation/equations.md, section 8).
 type Fisher struct {
 	layout *crf.Layout
 	spans  []crf.Span   // of all types: nodes, then edges
 	at     []int        // [types] where their π begin
 	parts  []*Kronecker // [types]
-	// Squares [types][features] are Σ f²/ρ.
+	// Squares [types][features] are Σ f²/ρ over the nodes or edges of a type.
 	Squares [][]float64
 }
 
@@ -45,8 +45,8 @@ func (f *Fisher) Solve(dst, g, beliefs []float64) {
 }
 
 const (
-	// MaxRotated is the largest number of features whose second moments are
-	// diagonalised: beyond, only their diagonal is used.
+	// MaxRotated is the largest number of features of a type whose second moments are diagonalised. Of more only their
+	// diagonal is used.
 	MaxRotated = 512
 	// relativeFloor of the regulariser in P keeps it invertible for l2 = 0.
 	relativeFloor = 1e-9
@@ -56,13 +56,13 @@ const (
 type Kronecker struct {
 	features, states int
 	Squares          []float64 // diagonal of A
-	values           []float64 // its eigenvalues
+	values           []float64 // eigenvalues of A
 	vectors          []float64 // [features*features] in columns; nil: A is diagonal
 	floor            float64   // l2, or a little more
 	rotated, shares  []float64 // scratch [features][states], [states]
 }
 
-// NewKronecker makes it of A, or of the diagonal of A.
+// NewKronecker makes one of A [features*features], or of the diagonal of A [features].
 func NewKronecker(features, states int, second []float64, l2 float64) (*Kronecker, error) {
 	k := &Kronecker{features: features, states: states, Squares: second, values: second}
 	k.rotated, k.shares = make([]float64, features*states), make([]float64, states)

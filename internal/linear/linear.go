@@ -1,5 +1,10 @@
-// Package linear has the equations that say how messages answer to each other: those of an edge, and symmetric systems
-// of many, which are dense or narrow. They give the Hessian of learning's objective (Response), or estimates of it.
+// Package linear has the Hessian of learning's objective, exactly or nearly. Messages and beliefs answer to a change of
+// potentials, to first order; what a Hessian takes into account of these answers decides what work it is:
+//
+//	Fisher     nothing: it is a Kronecker product for each type of nodes and of edges
+//	Stars      of one node and the messages along its edges (Coupling) at a time; Sample draws such nodes
+//	Response   everything, by a system of equations for each network; it also moves messages along with weights
+//	Dense      has the factor of one of the last two, and decides when to renew it
 package linear
 
 import (
@@ -17,8 +22,9 @@ const (
 	rowsOfThread = 4
 )
 
-// SolveWork is how much faster a multiplication of a system is than one of a message.
-const SolveWork = 2.0
+// solveWork is how many times faster a multiplication in solving a system is than one for a message: work is counted
+// in the latter.
+const solveWork = 2.0
 
 // Factorise replaces the lower triangle of h [n*n] by its Cholesky factor. It reports
 // false where h is not positive definite.
@@ -75,10 +81,10 @@ func substitute(x []float64, row func(i int) []float64) {
 	}
 }
 
-// Absolute gives h [n*n], in its lower triangle, the eigenvalues without their signs, none below a share of the
+// absolute gives h [n*n], in its lower triangle, the eigenvalues without their signs, none below a share of the
 // largest. Weights that are coupled to no other, as those of forbidden states, stay so: they must stay zero. It reports
-// false where there are no eigenvalues.
-func Absolute(h []float64, n int, share float64) bool {
+// false where eigenvalues cannot be found.
+func absolute(h []float64, n int, share float64) bool {
 	all, coupled := make([]float64, n*n), make([]bool, n)
 	for i := range n {
 		for j, x := range h[i*n:][:i+1] {
@@ -128,8 +134,8 @@ func Stiffen(h []float64, n int, share float64) {
 	}
 }
 
-// DotShort is the product of vectors that are too short for kernels.
-func DotShort(a, b []float64) (sum float64) {
+// dotShort is the product of vectors that are too short for vector kernels.
+func dotShort(a, b []float64) (sum float64) {
 	b = b[:len(a)]
 	for i, x := range a {
 		sum += x * b[i]
@@ -145,20 +151,20 @@ func AddShort(dst, x []float64, a float64) {
 	}
 }
 
-// Skyline is a symmetric matrix, then its Cholesky factor: of each row the numbers from the
-// first that is not zero to the diagonal. The factor fills nothing before (Jennings 1966).
-type Skyline struct {
+// skyline is a symmetric matrix, later its Cholesky factor: of each row it has the numbers from the first that is not
+// zero to the diagonal. The factor has zeros before that, too (Jennings 1966).
+type skyline struct {
 	first  []int // column where each row begins
 	at     []int // where in Values, [size+1]
 	Values []float64
 }
 
 // Numbers returns how many Values there are to be.
-func (m *Skyline) Numbers() int { return m.at[len(m.first)] }
+func (m *skyline) Numbers() int { return m.at[len(m.first)] }
 
-// NewSkyline returns a matrix with rows from these columns on, without Values.
-func NewSkyline(first []int) *Skyline {
-	m := &Skyline{first: first, at: make([]int, len(first)+1)}
+// newSkyline returns a matrix with rows from these columns on, without Values.
+func newSkyline(first []int) *skyline {
+	m := &skyline{first: first, at: make([]int, len(first)+1)}
 	for i, f := range first {
 		m.at[i+1] = m.at[i] + i - f + 1
 	}
@@ -166,13 +172,13 @@ func NewSkyline(first []int) *Skyline {
 }
 
 // row returns row i from its first column on, the diagonal last.
-func (m *Skyline) row(i int) []float64 { return m.Values[m.at[i]:m.at[i+1]] }
+func (m *skyline) row(i int) []float64 { return m.Values[m.at[i]:m.at[i+1]] }
 
 // Add adds x at row i and column j ≤ i.
-func (m *Skyline) Add(i, j int, x float64) { m.Values[m.at[i]+j-m.first[i]] += x }
+func (m *skyline) Add(i, j int, x float64) { m.Values[m.at[i]+j-m.first[i]] += x }
 
-// FactorWork is how many multiplications factorise takes.
-func (m *Skyline) FactorWork() (work float64) {
+// FactorWork is how many multiplications Factorise takes.
+func (m *skyline) FactorWork() (work float64) {
 	for i, f := range m.first {
 		work += float64(i-f) * float64(i-f) / 2
 	}
@@ -180,7 +186,7 @@ func (m *Skyline) FactorWork() (work float64) {
 }
 
 // Factorise replaces the matrix by its Cholesky factor. It reports false where the matrix is not positive definite.
-func (m *Skyline) Factorise() bool {
+func (m *skyline) Factorise() bool {
 	for i, f := range m.first {
 		row := m.row(i)
 		for j := f; j < i; j++ {
@@ -198,10 +204,10 @@ func (m *Skyline) Factorise() bool {
 }
 
 // Solve replaces x by the solution of the system, given the factor.
-func (m *Skyline) Solve(x []float64) { substitute(x, m.row) }
+func (m *skyline) Solve(x []float64) { substitute(x, m.row) }
 
 // Divide replaces the rows X [size][width] by L⁻¹ X, given the factor L.
-func (m *Skyline) Divide(x []float64, width int) {
+func (m *skyline) Divide(x []float64, width int) {
 	for i, f := range m.first {
 		factor, row := m.row(i), x[i*width:][:width]
 		for j := f; j < i; j++ {

@@ -62,7 +62,6 @@ func TestAbsolute(t *testing.T) {
 	if !d.decompose() {
 		t.Fatal("no factor")
 	}
-	d.Factor = d.fresh
 	// |h| = [2 0 1 0; 0 2 0 0; 1 0 2 0; 0 0 0 2]
 	x := []float64{1, 2, 3, 4}
 	d.Solve(x, x)

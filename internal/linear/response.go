@@ -13,40 +13,40 @@ import (
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
-// Response is linear response: how messages and beliefs answer to a change of the weights, and
-// so the exact Hessian of L, the tangents of messages, and Newton's steps of both together, for
-// networks that are small enough to solve for that.
+// Response is linear response: how messages and beliefs answer to a change of the weights. That gives the exact Hessian
+// of L, the tangents of messages, and Newton's steps of weights and messages together, in networks small enough to
+// solve a system for.
 //
-// By the dual variables λ', D of (7) has a Hessian with a block M/ρ for each edge (coupling), and Cov(τ_s)/c_s for
-// the sum of all λ' into a node. With P = I − √τ_s √τ_sᵀ the latter is W Wᵀ/c_s, W = √τ_s P. So with z_s = √τ_s dlog
-// τ_s in the place of the sums, variables of an edge are eliminated without those of others. For a change whose
-// answer along the edge is a, where sums exceed beliefs by √τ e,
+// In the dual variables λ', D of (7) has a Hessian with a block M/ρ for each edge (Coupling), and Cov(τ_s)/c_s for the
+// sum of all λ' into a node s. With P = I − √τ_s √τ_sᵀ the latter is W Wᵀ/c_s, W = √τ_s P. If z_s = √τ_s dlog τ_s takes
+// the place of these sums, the variables of each edge can be eliminated by themselves. Let J be the change of a node's
+// potentials, a the answer of an edge's messages to the change of its own (Coupling), and √τ e what the sums of an
+// edge's belief exceed the beliefs of nodes by. Then Newton's step is
 //
 //	dλ' = a − ρ M⁻¹ (W z + √τ e),   Q z = W (J + Σ_uv a) − Σ_uv ρ_uv S_uv e
 //
-// is Newton's step, of rows J that the weights have at a node, and a system of the nodes
+// with a system of the nodes
 //
 //	Q = Σ_s c_s I + Σ_uv ρ_uv S_uv,   S = W M⁻¹ W + √τ √τᵀ
 //
-// that is positive definite where the beliefs are a maximum of the free energy, for c_s of any sign. The Hessian of L
-// is Jᵀ Q⁻¹ J, of the rows of all weights, and the sum over the rests that edges leave. Log-messages are λ'/ρ + log
-// τ. A clamped unit has the same of its hidden nodes, and counts with its negative weight.
+// that is positive definite where the beliefs are a maximum of the free energy, for c_s of any sign. With the rows J of
+// all weights the Hessian of L is Jᵀ Q⁻¹ J, and a sum over the rests of edges. Log-messages are λ'/ρ + log τ. A
+// clamped unit has the same of its hidden nodes, and counts with its negative weight.
 //
-// Where all c_s > 0 and all labels are known, F is convex in weights and messages. With a damping of both all that
-// holds far from settled messages too: then the step is Levenberg's and Marquardt's on F (descent.go), and its gradient
-// by the weights is that of L as far as linear equations know what messages lack.
+// Where all c_s > 0 and all labels are known, F is convex in weights and messages. If both are damped, all of that
+// holds far from settled messages too: the step is then one of Levenberg and Marquardt on F (learn/descent.go).
 type Response struct {
-	// Damps: F is convex and smooth in weights and messages, which make steps together.
+	// Damps: F is convex and smooth in weights and messages, so that these can make damped steps together.
 	Damps bool
-	// Work is that of the Hessian, in multiplications of messages.
+	// Work is that of measuring the Hessian, in multiplications of messages.
 	Work float64
-	// Unsettled is how far sums were from beliefs, relatively, the largest when Tangents was called last.
+	// Unsettled is how far, relatively, any sum of an edge's belief was from a node's when Tangents was called last.
 	Unsettled float64
 
 	model        *crf.Model
 	size         int // weights
 	units        []responseUnit
-	tangentsWork float64 // of tangents
+	tangentsWork float64 // of Tangents
 
 	space    bp.Workspace
 	coupling Coupling  // of the edge at hand
@@ -62,7 +62,7 @@ type Response struct {
 	excess   []float64 // likewise, (sum − τ)/√τ
 	both     []float64
 
-	messages, beliefs []float64 // changes of those of a unit
+	messages, beliefs []float64 // changes of a unit's log-messages and log-beliefs
 }
 
 // Unit is a network whose messages and beliefs answer: one term of the objective, with its weight there.
@@ -79,9 +79,9 @@ type responseUnit struct {
 	block  partition.Block // hidden nodes, in an order that keeps the system narrow, and their edges
 	size   int
 	at     []int // where the states of each node begin in Q; −1: observed
-	endsAt []int // where each edge of the block begins in ends
-	keptAt []int // and in kept
-	system *Skyline
+	endsAt []int // where each edge of the block begins in Response.ends
+	keptAt []int // where it begins in Response.kept
+	system *skyline
 	// A line of log-messages and log-beliefs: where it begins, and its tangents.
 	fromMessages, fromBeliefs []float64
 	messages, beliefs         []float64
@@ -102,7 +102,7 @@ const (
 	// leastCount is the smallest c_s for damped steps: for c_s = 0 (7) has a maximum in the
 	// place of a sum of exponentials, and near it quadratic functions say little.
 	leastCount = 1e-3
-	// longestChange of a log-message is the most that they are trusted for.
+	// longestChange is the most by which linear equations may move a log-message.
 	longestChange = 100
 )
 
@@ -111,7 +111,7 @@ var (
 	errFar       = errors.New("messages are far from settled")
 )
 
-// NewResponse returns nil where the method takes too much, beside a pass of inference of so much work.
+// NewResponse returns nil where linear response takes too much work, beside that of a pass, or too much memory.
 func NewResponse(m *crf.Model, units []Unit, pass float64) *Response {
 	damps := !slices.ContainsFunc(units, func(u Unit) bool { return !u.smooth() })
 	r := &Response{model: m, size: m.Layout.Size, Damps: damps}
@@ -123,13 +123,13 @@ func NewResponse(m *crf.Model, units []Unit, pass float64) *Response {
 			return nil
 		}
 		s := newResponseUnit(u)
-		s.system = NewSkyline(s.narrow())
+		s.system = newSkyline(s.narrow())
 		if float64(s.system.Numbers()) > responseNumbers {
 			return nil
 		}
-		factor := s.system.FactorWork()/SolveWork + s.pairsWork()
+		factor := s.system.FactorWork()/solveWork + s.pairsWork()
 		r.tangentsWork += factor
-		r.Work += factor + (p*float64(s.system.Numbers())+n*p*p/2)/SolveWork + s.interactionsWork(&m.Layout)
+		r.Work += factor + (p*float64(s.system.Numbers())+n*p*p/2)/solveWork + s.interactionsWork(&m.Layout)
 		if r.Work > most || r.tangentsWork > mostTangents && !r.Damps {
 			return nil
 		}
@@ -143,7 +143,7 @@ func (u Unit) smooth() bool {
 	return u.Weight > 0 && !slices.ContainsFunc(u.Net.Counting.Node, func(c float64) bool { return !(c >= leastCount) })
 }
 
-// pairsWork is what S takes for all edges of the system.
+// pairsWork is the work of finding S for all edges of the system.
 func (s *responseUnit) pairsWork() (work float64) {
 	for q := range s.block.Edges {
 		k := float64(s.endsAt[q+1] - s.endsAt[q])
@@ -152,12 +152,12 @@ func (s *responseUnit) pairsWork() (work float64) {
 	return work
 }
 
-// interactionsWork is what the rests, and the rows of edges, take.
+// interactionsWork is the work of the rests and the rows of all edges.
 func (s *responseUnit) interactionsWork(layout *crf.Layout) (work float64) {
 	for q, e := range s.block.Edges {
 		t, k := s.In.EdgeType(e), float64(s.endsAt[q+1]-s.endsAt[q])
 		features, joint := float64(ground.UsedFeatures(layout, s.In, t)), float64(layout.Edge[t].States)
-		work += joint * features * (k + joint*features/SolveWork)
+		work += joint * features * (k + joint*features/solveWork)
 	}
 	return work
 }
@@ -172,7 +172,7 @@ func (u Unit) hiddenStates() (states float64) {
 	return states
 }
 
-// pairNumbers is how many S of all edges have.
+// pairNumbers is how many numbers S of all edges have.
 func (u Unit) pairNumbers() (numbers float64) {
 	g := u.In.Graph
 	for e := range int32(g.NumEdges()) {
@@ -315,7 +315,7 @@ func (r *Response) addUnit(dst, gradient []float64, damping float64, s *response
 	return nil
 }
 
-// addElement adds sums, times the features, to the gradient, and what damps the weights to the diagonal of dst.
+// addElement adds sums, times the features, to the gradient, and the damping of the weights to the diagonal of dst.
 func (r *Response) addElement(dst, gradient []float64, weight, damping float64, weights int, belief, sums []float64) {
 	k := len(belief)
 	for j, f := range r.feature {
@@ -329,7 +329,7 @@ func (r *Response) addElement(dst, gradient []float64, weight, damping float64, 
 	}
 }
 
-// begin clears what couple adds to.
+// begin clears what the callbacks of couple add to.
 func (r *Response) begin(s *responseUnit) {
 	numbers := s.endsAt[len(s.block.Edges)]
 	r.ends, r.excess, r.z = numeric.Resize(r.ends, numbers), numeric.Resize(r.excess, numbers), numeric.Resize(r.z, s.size)
@@ -338,8 +338,8 @@ func (r *Response) begin(s *responseUnit) {
 	clear(r.z)
 }
 
-// couple makes the factor of Q, and calls each with every edge as its coupling is known. It
-// ends where that reports false.
+// couple finds the factor of Q, and calls each for every edge once r.coupling is that of the edge. It ends where each
+// reports false.
 func (r *Response) couple(s *responseUnit, damping float64, each func(q int, e int32) bool) error {
 	if err := r.space.Ground(r.model, s.In, s.Net, nil, &s.block); err != nil {
 		return err
@@ -419,7 +419,7 @@ func (r *Response) coupleEdge(s *responseUnit, q int, damping float64) error {
 	return nil
 }
 
-// unlike returns how far the sums of an edge are from the beliefs of its nodes, relatively.
+// unlike returns how far, relatively, the sums of an edge's belief are from the beliefs of its nodes.
 func (r *Response) unlike(s *responseUnit, e int32) (worst float64) {
 	r.eachEnd(s, e, func(_, at, from, states int) {
 		for x, p := range r.root[at:][:states] {
@@ -431,8 +431,8 @@ func (r *Response) unlike(s *responseUnit, e int32) (worst float64) {
 	return worst
 }
 
-// exceed finds by how much the sums of an edge exceed the beliefs of its nodes, and the part of
-// the system's right-hand side that brings messages there.
+// exceed finds by how much the sums of an edge exceed the beliefs of its nodes, and adds to z the part of the right-
+// hand side that moves messages to where they agree.
 func (r *Response) exceed(s *responseUnit, q int, e int32) {
 	excess, pair := r.excess[s.endsAt[q]:s.endsAt[q+1]], r.pair(s, q)
 	r.eachEnd(s, e, func(_, at, from, states int) {
@@ -444,7 +444,7 @@ func (r *Response) exceed(s *responseUnit, q int, e int32) {
 	})
 	r.eachEnd(s, e, func(_, at, from, states int) {
 		for x := range states {
-			r.z[at+x] -= s.Net.Counting.Edge[e] * DotShort(pair[(from+x)*len(excess):][:len(excess)], excess)
+			r.z[at+x] -= s.Net.Counting.Edge[e] * dotShort(pair[(from+x)*len(excess):][:len(excess)], excess)
 		}
 	})
 }
@@ -516,10 +516,10 @@ func (r *Response) addNode(s *responseUnit, node int32) (weights int, belief []f
 	return weights, r.change
 }
 
-// Tangents moves messages to where linear equations have them settled, and finds their tangents along a direction of
-// the weights, unless that is nil. It reports whether it did: far from settled messages linear equations say nothing,
-// tangents are zero, and messages stay in all units but those that were moved before. With a damping, messages stay,
-// and tangents have the part that settles them, with the sign of a line against the direction.
+// Tangents moves messages to where they settle, by linear equations, and finds their tangents along a direction of the
+// weights, unless that is nil. It reports whether it did: far from settled messages linear equations say nothing,
+// tangents are zero, and messages stay in all units but those that were moved before. With a damping messages stay, and
+// tangents have the part that settles them, with the sign of a line against the direction.
 func (r *Response) Tangents(direction []float64, damping float64) (ok bool) {
 	r.Unsettled, ok = 0, true
 	for i := range r.units {
@@ -634,8 +634,7 @@ func (r *Response) addInteraction(dst []float64, weights int, span *crf.Span, sc
 	}
 }
 
-// spread writes the changes of log-messages and log-beliefs for z and what sums exceed
-// beliefs by, and for the answers in ends where there are some.
+// spread writes the changes of log-messages and log-beliefs, given z, e and, where ends is set, the answers in r.ends.
 func (r *Response) spread(s *responseUnit, messages, beliefs []float64, ends bool) {
 	for _, node := range s.block.Nodes {
 		out := beliefs[s.Net.BeliefAt(node):][:s.In.States(node)]
@@ -659,20 +658,20 @@ func (r *Response) spread(s *responseUnit, messages, beliefs []float64, ends boo
 					out[x] = r.ends[s.endsAt[q]+from+x] / s.Net.Counting.Edge[e]
 				}
 				if p > surely {
-					out[x] += (r.z[at+x] - DotShort(pair[(from+x)*k:][:k], r.both)) / p
+					out[x] += (r.z[at+x] - dotShort(pair[(from+x)*k:][:k], r.both)) / p
 				}
 			}
 		})
 	}
 }
 
-// solve replaces z by Q⁻¹ z, and reports whether there is that.
+// solve replaces z by Q⁻¹ z, and reports whether that is finite.
 func (s *responseUnit) solve(z []float64) bool {
 	s.system.Solve(z)
 	return finite(z)
 }
 
-// Follow moves messages and beliefs to so much of the tangents from where tangents left them.
+// Follow moves messages and beliefs along their tangents, so far from where they were when these were found.
 func (r *Response) Follow(along float64) {
 	for i := range r.units {
 		s := &r.units[i]

@@ -16,18 +16,17 @@ import (
 	"github.com/blockbp/blockbp/internal/partition"
 )
 
-// Sample measures a Hessian of stars (Stars) where the beliefs are at the moment: each node answers, with the
-// messages along its edges, while its neighbours hold their beliefs (docs/explanation/equations.md, section 8). A star
-// is how the block of one node answers in a visit of the paper's Algorithm 2.
+// Sample measures a Hessian of stars (Stars) at the beliefs of the moment: each node answers, with the messages along
+// its edges, while its neighbours hold their beliefs (docs/explanation/equations.md, section 8). A star is how the
+// block of one node answers in a visit of the paper's Algorithm 2. Kronecker products (Fisher) know the mean covariance
+// of beliefs only: where a model is sure, most beliefs are far from their mean, and stars are another matrix.
 //
-// Beliefs far from their mean, as most are where a model is sure, make this another matrix than Kronecker products:
-// those know of a mean covariance only. The sums are over a sample of the nodes, and over half of each of their edges.
-//
-// Each process draws from its own blocks, and records what the sample has: features and beliefs. All processes
-// are told all records, in the order of the parts. Each thread then adds up some rows of H, in the
-// order of the records: so H has the same bits whatever the processes and threads.
+// The sums are over a sample of the nodes, and over half of each of their edges. Each process draws from its own
+// blocks, and records the features and beliefs of what it draws. All processes are told all records, in the order of
+// the parts. Each thread then adds up some rows of H, in the order of the records: so H has the same bits whatever the
+// processes and threads.
 type Sample struct {
-	// Most is how many nodes of a type are drawn; 0: as many as Model says.
+	// Most is about how many nodes of a type are drawn; 0: as many as SampleSize says.
 	Most int
 
 	model  *crf.Model
@@ -35,8 +34,8 @@ type Sample struct {
 	blocks []SampleBlock
 	group  Group
 	each   parallel.Loop
-	totals []float64 // [node types][2] how many nodes there are, and what all tell
-	lo, hi int       // rows that are added up here
+	totals []float64 // [node types][2] how many nodes there are, and the sum of what they tell (weigh)
+	lo, hi int       // the rows that this process adds up
 
 	stars, edges []float64 // records of nodes and of edges: see draw
 	sum          *Stars
@@ -59,8 +58,8 @@ type SampleBlock struct {
 	// NodeCurvature and EdgeCurvature are the weights of an element's curvature in the objective.
 	NodeCurvature, EdgeCurvature func(element int32) float64
 
-	tells        []float32 // of its nodes
-	sums         []float64 // its part of totals
+	tells        []float32 // what its nodes tell (weigh)
+	sums         []float64 // its part of Sample.totals
 	stars, edges []float64
 	err          error
 }
@@ -76,13 +75,13 @@ const (
 	// weight, and how many nodes there are at least.
 	rootsPerWeight = 4.0
 	leastSampled   = 256
-	// evenShare of the sample is drawn evenly: no node is left out.
+	// evenShare of the sample is drawn with the same probability for all nodes, so that none is left out.
 	evenShare = 0.1
-	// TiedDamping lets the messages of stars go half of their way (Coupling). With all of it a node moves only as far as
-	// its neighbours allow, which hold their beliefs: where nodes are tied that is nowhere, and yet they move together.
-	// On photographs the curvature that plain stars see was too small by factors of 10 to 1,000 (results/README.md).
+	// TiedDamping lets the messages of stars go half of their way (Coupling). Without damping a node moves only as far as
+	// neighbours that hold their beliefs allow: nodes tied to each other would not move, though they move together. On
+	// photographs the curvature of undamped stars was too small by factors of 10 to 1,000 (results/README.md).
 	TiedDamping = 1.0
-	// listWork is how much faster a multiplication of stars is than one of a message.
+	// listWork is how many times faster a multiplication of stars is than one for a message.
 	listWork = 30.0
 )
 
@@ -90,21 +89,21 @@ const (
 func NewSample(m *crf.Model, blocks []SampleBlock, group Group, each parallel.Loop, threads int) *Sample {
 	c := &Sample{model: m, size: m.Layout.Size, blocks: blocks, group: group, each: each, threads: threads}
 	c.lo, c.hi = c.size, 0
-	for row := 0; row < c.size; row += RowsOfPart {
+	for row := 0; row < c.size; row += rowsOfPart {
 		if group.Owns(int32(row * instances.Parts / c.size)) {
-			c.lo, c.hi = min(c.lo, row), min(c.size, row+RowsOfPart)
+			c.lo, c.hi = min(c.lo, row), min(c.size, row+rowsOfPart)
 		}
 	}
 	c.lo = min(c.lo, c.hi) // where there are none
 	return c
 }
 
-// SampleWork returns about how many multiplications a measurement takes, in terms of those of messages.
-func SampleWork(m *crf.Model, in *crf.Instance) (total float64) {
+// sampleWork returns about how much work a measurement is, in multiplications for messages.
+func sampleWork(m *crf.Model, in *crf.Instance) (total float64) {
 	n, rests := float64(m.Layout.Size), 0.0
 	for b, span := range m.Layout.Edge {
 		used := float64(span.States * ground.UsedFeatures(&m.Layout, in, b))
-		rests += used * used / SolveWork
+		rests += used * used / solveWork
 	}
 	for _, span := range m.Layout.Node {
 		total += SampleSize(m, span) * (float64(span.States)*n*n/listWork + rests)
@@ -171,8 +170,9 @@ func (c *Sample) drawAll(squares [][]float64) error {
 	return nil
 }
 
-// weigh finds what the nodes of a block tell: of the node and its edges the curvature times how unsure they are, the
-// probability of all states of a node but one, or of the end of an edge that is surer, times the leverage
+// weigh finds what the nodes of a block tell, the weights by which they are drawn: the sum, over a node and its edges,
+// of the curvature, times the doubt, which is the probability of all states but the most likely one, of an edge that of
+// its surer end, times the leverage
 //
 //	Σ_j x_j² / Σ_{elements of the type} x_j²
 //

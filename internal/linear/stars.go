@@ -14,19 +14,19 @@ import (
 //
 //	Σ_s J_sᵀ √τ_s Q_s⁻¹ √τ_s J_s + Σ_uv M_uv Cov⊥(τ_uv) M_uvᵀ / ρ_uv,   Q_s = c_s I + Σ_v ρ_sv S_sv
 //
-// where Q_s is the block of s in the Q of Response, and S_sv its part of an edge: I where the ends of the edge know
-// nothing of each other, so that Q_s = ρ_s I.
+// where M_uv has the features of an edge. Q_s is the block of s in the Q of Response, and S_sv what an edge has of it:
+// I where its ends are independent, so that Q_s = ρ_s I.
 //
 // A function φ of the states of an edge is, under its belief, the sum of one of each end and a rest without covariance
 // to either: φ = a + b + φ⊥. Adding a and b to the potentials of the ends is the same as adding them to that of the
-// edge, so J_s, from all weights to the potential of s, has the node's features and the answers a (Coupling) to those
-// of its edges; only the rest moves τ_uv at held τ_u and τ_v.
+// edge. So J_s, from all weights to the potential of s, has the node's features and the answers a (Coupling) to those
+// of its edges, and the rest alone moves τ_uv where τ_u and τ_v are held.
 type Stars struct {
 	model         *crf.Model
 	size          int // weights
-	states, joint int // the most of a node, and of an edge
-	lo, hi        int // rows that are added up
-	edgesTogether int // of whose covariances there is room
+	states, joint int // the most states of a node, and of both ends of an edge
+	lo, hi        int // the rows that are added up
+	edgesTogether int // how many there is room for
 	damping       float64
 
 	// batch are the records at hand, which roots [batch][states][size] and rests [batch][joint states²] are made of.
@@ -40,23 +40,23 @@ type starWorker struct {
 	coupling Coupling
 	// root [states] is √τ_s, q [states][states] Q of a node, and mean [size] that of J_s.
 	root, q, mean []float64
-	// columns [roots][RowsOfPart] and rows [roots][size] are parts of the roots, and sum [RowsOfPart][size]
+	// columns [roots][rowsOfPart] and rows [roots][size] are parts of the roots, and sum [rowsOfPart][size]
 	// of their products.
 	columns, rows, sum []float64
 }
 
 const (
-	// RecordsTogether are added up together, and RowsOfPart is how many rows of H one thread adds up at a time: only the
+	// RecordsTogether are added up together, and rowsOfPart is how many rows of H one thread adds up at a time: only the
 	// columns up to the last of them are wanted.
 	RecordsTogether = 32
-	RowsOfPart      = 64
-	// leastCovariance of a state, τ(1 − τ), is one that counts.
+	rowsOfPart      = 64
+	// leastCovariance is the least τ(1 − τ) with which a state counts.
 	leastCovariance = 1e-7
 	// restsTogether bounds the numbers in covariances of edges that are added up together.
 	restsTogether = 1 << 17
 )
 
-// NewStars returns what adds up the rows lo to hi on so many threads.
+// NewStars returns one that adds up the rows from lo to hi on so many threads.
 func NewStars(m *crf.Model, lo, hi, threads int) *Stars {
 	c := &Stars{model: m, size: m.Layout.Size, lo: lo, hi: hi}
 	for _, span := range m.Layout.Node {
@@ -72,16 +72,16 @@ func NewStars(m *crf.Model, lo, hi, threads int) *Stars {
 	for i := range c.workers {
 		w := &c.workers[i]
 		w.root, w.mean = make([]float64, c.states), make([]float64, c.size)
-		w.columns, w.rows, w.sum = make([]float64, n*RowsOfPart), make([]float64, n*c.size),
-			make([]float64, RowsOfPart*c.size)
+		w.columns, w.rows, w.sum = make([]float64, n*rowsOfPart), make([]float64, n*c.size),
+			make([]float64, rowsOfPart*c.size)
 	}
 	return c
 }
 
-// Add adds what records of nodes and of edges, one behind the other, have in some rows to the lower triangle of dst
-// [size*size]. A record begins with its length. That of a node has its type, weight, c_s, ρ_s and number of edges,
-// features and belief, and of each edge the type, whether the node is V, ρ_uv, features and belief. That of an edge has
-// its type, weight, features and belief.
+// Add adds what records of nodes and of edges, one behind the other, contribute to the rows from lo to hi of dst
+// [size*size], in the lower triangle. A record begins with its length. That of a node goes on with its type, weight,
+// c_s, ρ_s, number of edges, features and belief, and for each edge its type, whether the node is V, ρ_uv, features and
+// belief. That of an edge goes on with its type, weight, features and belief.
 func (c *Stars) Add(dst, nodes, edges []float64, each parallel.Loop) {
 	c.inBatches(each, RecordsTogether, nodes, c.star, func(w *starWorker, lo, hi int) { c.addProducts(dst, w, lo, hi) })
 	c.inBatches(each, c.edgesTogether, edges, c.rest, func(_ *starWorker, lo, hi int) { c.addRests(dst, lo, hi) })
@@ -105,10 +105,10 @@ func (c *Stars) inBatches(each parallel.Loop, most int, records []float64,
 			c.batch, records = append(c.batch, records[1:n]), records[n:]
 		}
 		each(len(c.batch), func(worker, i int) { prepare(&c.workers[worker], i, c.batch[i]) })
-		parts := (c.hi - c.lo + RowsOfPart - 1) / RowsOfPart
+		parts := (c.hi - c.lo + rowsOfPart - 1) / rowsOfPart
 		each(parts, func(worker, i int) { // those with long rows come first
-			lo := c.lo + (parts-1-i)*RowsOfPart
-			add(&c.workers[worker], lo, min(c.hi, lo+RowsOfPart))
+			lo := c.lo + (parts-1-i)*rowsOfPart
+			add(&c.workers[worker], lo, min(c.hi, lo+rowsOfPart))
 		})
 	}
 }
@@ -164,8 +164,8 @@ func (w *starWorker) addToStar(k, from int, rho float64) {
 	}
 }
 
-// solveStar makes roots of J_sᵀ. States that do not count have none. Where messages are so far from settled that Q has
-// no factor, it is taken for ρ_s I.
+// solveStar turns J_sᵀ into the roots. States that do not count have zeros. Where messages are so far from settled that
+// Q has no factor, it is taken for ρ_s I.
 func (w *starWorker) solveStar(roots, belief []float64, scale, rho float64) {
 	k := len(belief)
 	size := len(roots) / k

@@ -20,7 +20,7 @@ type diagnosis struct{ *inference }
 // the estimate uses stale beliefs, so one alone proves little.
 const worsePasses = 5
 
-// where names the blocks of a set, and the instance, where it is of one.
+// where names the blocks of a set, and the instance if there is one only.
 func (d *diagnosis) where(blocks blockSet) string {
 	text := fmt.Sprintf("block %d", blocks[0])
 	if n := len(blocks); n > 1 {
