@@ -82,8 +82,8 @@ var mayImport = map[string][]string{
 
 	// What is drawn at random, to be learned.
 	"internal/synthetic": {"internal/fileio", "internal/npy", "internal/printable",
-		"learn", "crf", "graph", "dataset", "internal/gibbs", "internal/numeric", "internal/parallel", "internal/ground",
-		"internal/runfolder", "internal/report",
+		"learn", "crf", "graph", "dataset", "internal/gibbs", "internal/instances", "internal/numeric", "internal/parallel",
+		"internal/ground", "internal/runfolder", "internal/report",
 	},
 	"internal/standardise": {"internal/fileio", "internal/instances", "crf", "internal/parallel", "internal/spill",
 		"internal/numeric", "internal/upsample"},

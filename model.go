@@ -168,10 +168,7 @@ func (m *Model) Predict(ctx context.Context, d *Data) ([]Prediction, error) {
 	if err != nil {
 		return nil, err
 	}
-	instances, err := m.inner.Instances(set)
-	if err != nil {
-		return nil, err
-	}
+	instances := m.inner.Instances(set)
 	held := partlyKnown(instances)
 	if err := work.Check(ctx, instances, held); err != nil {
 		return nil, err
@@ -261,11 +258,7 @@ func (m *Model) EvaluateSplit(ctx context.Context, d *Data, observed, split stri
 		return nil, err
 	}
 	defer set.Close()
-	instances, err := m.inner.Instances(set)
-	if err != nil {
-		return nil, err
-	}
-	e, err := job.NewEvaluation("", set, instances, split, observed)
+	e, err := job.NewEvaluation("", set, m.inner.Instances(set), split, observed)
 	if err != nil {
 		return nil, err
 	}

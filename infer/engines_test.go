@@ -22,7 +22,7 @@ func TestEnginesAgreeOnTrees(t *testing.T) {
 		card := randomCards(rng, g.NumNodes())
 		p := oracle.RandomPairwise(rng, g, card, rapid.SampledFrom([]float64{0.5, 3}).Draw(t, "scale"), rapid.SampledFrom([]float64{0, 0.2}).Draw(t, "zeros"))
 		p.Constant = -7
-		plan := must(exact.NewPlan(p.Network(), math.Inf(1)))
+		plan := exact.NewPlan(p.Network(), math.Inf(1))
 		want := must(plan.Run(context.Background(), true))
 		for _, counts := range []*counting.Numbers{counting.Bethe(g), must(counting.SampledTreeReweighted(g, 1))} {
 			r := must(beliefPropagation(context.Background(), p, counts, Limits{Tolerance: 1e-13, MaxSweeps: 1000}))

@@ -15,10 +15,7 @@ func (o *Options) eliminate(ctx context.Context, n *mrf.Network, marginals bool)
 	if err != nil {
 		return nil, err
 	}
-	plan, err := newPlan(given.Network, o.Method, mostOperations, o.Memory)
-	if err != nil {
-		return nil, err
-	}
+	plan := newPlan(given.Network, o.Method, mostOperations, o.Memory)
 	bytes := plan.PartitionBytes
 	if marginals {
 		bytes = plan.Bytes

@@ -61,13 +61,11 @@ const mostOperations, quickOperations = 1e9, 2e8
 
 // newPlan plans an elimination whose tables may take some bytes; 0: what package exact allows, and is available.
 // Where the method is not asked for by name, the search for an order gives up beyond the given operations.
-func newPlan(n *mrf.Network, asked Method, operations float64, bytes int64) (*exact.Plan, error) {
+func newPlan(n *mrf.Network, asked Method, operations float64, bytes int64) *exact.Plan {
 	if asked == Exact {
 		operations = math.Inf(1)
 	}
-	plan, err := exact.NewPlan(n, operations)
-	if err == nil {
-		plan.Limit = cmp.Or(bytes, min(exact.DefaultLimit, memory.Allowed(0)))
-	}
-	return plan, err
+	plan := exact.NewPlan(n, operations)
+	plan.Limit = cmp.Or(bytes, min(exact.DefaultLimit, memory.Allowed(0)))
+	return plan
 }

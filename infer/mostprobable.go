@@ -63,11 +63,7 @@ func (o *Options) solve(ctx context.Context, n *mrf.Network, p *mrf.Pairwise, c 
 			Optimal: r.Optimal, Converged: r.Converged, Sweeps: r.Sweeps}, nil
 	}
 	s, notExact, err := follow(o.Method, TRWS, func() (*State, error) {
-		plan, err := newPlan(n, o.Method, cmp.Or(o.operations, quickOperations), o.Memory)
-		if err != nil {
-			return nil, err
-		}
-		r, err := plan.Maximize(ctx)
+		r, err := newPlan(n, o.Method, cmp.Or(o.operations, quickOperations), o.Memory).Maximize(ctx)
 		return state(Exact, r, err)
 	}, func() (*State, error) {
 		z := sizesOf(n)

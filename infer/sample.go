@@ -163,11 +163,7 @@ func sampleExactly(ctx context.Context, n *mrf.Network, options *SampleOptions) 
 	if err := options.check(z, 0); err != nil {
 		return nil, err
 	}
-	plan, err := newPlan(given.Network, options.Method, mostOperations, options.Memory)
-	if err != nil {
-		return nil, err
-	}
-	f, err := plan.Sampler(ctx)
+	f, err := newPlan(given.Network, options.Method, mostOperations, options.Memory).Sampler(ctx)
 	switch {
 	case err != nil:
 		return nil, err

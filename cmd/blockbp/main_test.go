@@ -49,7 +49,7 @@ func mustRun(t *testing.T, args ...string) {
 func generated(t *testing.T) string {
 	t.Helper()
 	data := filepath.Join(t.TempDir(), "data")
-	s := oracle.Must(synthetic.Grid(5, 5, 1))(t)
+	s := synthetic.Grid(5, 5, 1)
 	s.States, s.NodeFeatures, s.EdgeFeatures, s.Samples, s.Sweeps = 2, 2, 2, 2, 5
 	oracle.OK(t, s.Write(data))
 	return data

@@ -133,10 +133,7 @@ func (a *app) given(d *dataFlags, model *job.Model, paths []string, clamp bool) 
 	if g.set, err = a.openData(paths, o); err != nil {
 		return g, err
 	}
-	if g.instances, err = model.Instances(g.set); err != nil {
-		return g, err
-	}
-	if !clamp {
+	if g.instances = model.Instances(g.set); !clamp {
 		if text := model.Unheld(g.set, g.instances); text != "" {
 			a.note("%s", option.Text(text))
 		}

@@ -91,11 +91,7 @@ func (a *app) evalModel(f *evalFlags, m *job.Model, args []string) (*job.Scored,
 	if err != nil {
 		return nil, err
 	}
-	instances, err := m.Instances(set)
-	if err != nil {
-		return nil, err
-	}
-	e, err := job.NewEvaluation(name, set, instances, f.split, f.data.Observed)
+	e, err := job.NewEvaluation(name, set, m.Instances(set), f.split, f.data.Observed)
 	if err != nil {
 		return nil, err
 	}

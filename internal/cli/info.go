@@ -69,11 +69,7 @@ func (f *infoFlags) describe(a *app, args []string, network, model bool) (descri
 		if err != nil {
 			return nil, err
 		}
-		d, err := describe.NewNetwork(n)
-		if err != nil {
-			return nil, dataf("%s: %v", args[0], err)
-		}
-		return d, a.ctx.Err()
+		return describe.NewNetwork(n), a.ctx.Err()
 	case model:
 		m, err := a.loadModel(args[0])
 		if err != nil {

@@ -9,11 +9,9 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
-	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/memory"
-	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -135,37 +133,25 @@ func (f *networkFlags) openData(a *app, args []string) (*networks, error) {
 	return n, nil
 }
 
-// outputs are where results of networks go: one file, or a folder of files.
-type outputs struct {
-	file fileio.Target // or else
-	run  *runfolder.Run
+// networkOutput is where the result of one network goes.
+type networkOutput struct {
+	path  string
+	write func(fill func(path string) error) error
 }
 
-// newOutputs returns where the results of networks go, whose folder it makes: .npz is a file, for one network.
-func (a *app) newOutputs(out string, n *networks) (*outputs, error) {
-	if filepath.Ext(out) != ".npz" {
-		run, err := a.newFolder("out")
-		return &outputs{run: run}, err
-	}
-	if len(n.names) > 1 {
+// newOutputs says by the name of a network where its result goes, and makes the folder: .npz is a file, for one.
+func (a *app) newOutputs(out string, n *networks) (func(name string) networkOutput, error) {
+	switch {
+	case filepath.Ext(out) == ".npz" && len(n.names) > 1:
 		return nil, usagef("-o %s: one file cannot hold the results of %d instances; give a folder, or the data of one", out,
 			len(n.names))
+	case filepath.Ext(out) == ".npz":
+		file := a.target("out")
+		return func(string) networkOutput { return networkOutput{file.Path, file.Via} }, nil
 	}
-	return &outputs{file: a.target("out")}, nil
-}
-
-// path is where the result of one network goes.
-func (o *outputs) path(name string) string {
-	if o.run == nil {
-		return o.file.Path
-	}
-	return o.run.Path(name + ".npz")
-}
-
-// write writes the result of one network through a function that writes a file.
-func (o *outputs) write(name string, write func(path string) error) error {
-	if o.run == nil {
-		return o.file.Via(write)
-	}
-	return o.run.Via(name+".npz", write)
+	run, err := a.newFolder("out")
+	return func(name string) networkOutput {
+		name += ".npz"
+		return networkOutput{run.Path(name), func(fill func(path string) error) error { return run.Via(name, fill) }}
+	}, err
 }

@@ -105,7 +105,7 @@ func (a *app) sample(f *sampleFlags, args []string) error {
 	started := time.Now()
 	var sampled []*describe.Samples
 	for i := range networks.names {
-		one, err := a.sampleOne(f, networks.make(i), out)
+		one, err := a.sampleOne(f, networks.make(i), out(networks.names[i]))
 		switch {
 		case a.ctx.Err() != nil:
 			return &exitError{exitInterrupted, fmt.Errorf("interrupted after %d of %s", i,
@@ -119,7 +119,7 @@ func (a *app) sample(f *sampleFlags, args []string) error {
 }
 
 // sampleOne draws from one network and writes the draws.
-func (a *app) sampleOne(f *sampleFlags, n *namedNetwork, out *outputs) (*describe.Samples, error) {
+func (a *app) sampleOne(f *sampleFlags, n *namedNetwork, out networkOutput) (*describe.Samples, error) {
 	progress := a.newCounter(f.quiet, "sampling "+n.name, "steps")
 	defer progress.done()
 	drawn, err := infer.Sample(a.ctx, n.network, f.options(n, progress))
@@ -133,8 +133,8 @@ func (a *app) sampleOne(f *sampleFlags, n *namedNetwork, out *outputs) (*describ
 	if drawn.NotExact != "" {
 		a.note("%s: draws are those of Gibbs sampling, as %s", n.name, drawn.NotExact)
 	}
-	one := describe.NewSamples(n.name, n.network, len(n.evidence), drawn, out.path(n.name))
-	return one, out.write(n.name, func(path string) error {
+	one := describe.NewSamples(n.name, n.network, len(n.evidence), drawn, out.path)
+	return one, out.write(func(path string) error {
 		return describe.WriteDraws(path, n.network, n.evidence, f.Seed, drawn, n.labels)
 	})
 }

@@ -19,7 +19,7 @@ func TestNetwork(t *testing.T) {
 		factors []mrf.Factor
 		edges   bool
 	}{{[]mrf.Factor{pair}, true}, {[]mrf.Factor{pair, triple}, false}} {
-		d := oracle.Must(NewNetwork(&mrf.Network{Card: []int{2, 2, 2}, Factors: c.factors}))(t)
+		d := NewNetwork(&mrf.Network{Card: []int{2, 2, 2}, Factors: c.factors})
 		text := d.Tables()[0].Text()
 		if strings.Contains(text, "is a forest") != c.edges || (d.Edges != nil) != c.edges || d.MostStates != 2 || d.Arity != len(c.factors)+1 {
 			t.Errorf("%d factors are described as %+v:\n%s", len(c.factors), d, text)

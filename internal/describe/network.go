@@ -26,8 +26,8 @@ type Network struct {
 	LowerBound bool  `json:"exact_inference_bytes_is_lower_bound"`
 }
 
-// NewNetwork describes n, which is an error where n is not valid.
-func NewNetwork(n *mrf.Network) (*Network, error) {
+// NewNetwork describes n, which must be valid.
+func NewNetwork(n *mrf.Network) *Network {
 	d := &Network{Variables: len(n.Card), Factors: len(n.Factors), MostStates: slices.Max(append([]int{0}, n.Card...))}
 	for _, factor := range n.Factors {
 		d.Arity = max(d.Arity, len(factor.Scope))
@@ -36,12 +36,9 @@ func NewNetwork(n *mrf.Network) (*Network, error) {
 		edges, forest := p.Graph.NumEdges(), p.Graph.IsForest()
 		d.Edges, d.Forest = &edges, &forest
 	}
-	plan, err := exact.NewPlan(n, math.Inf(1))
-	if err != nil {
-		return nil, err
-	}
+	plan := exact.NewPlan(n, math.Inf(1))
 	d.Width, d.Bytes, d.LowerBound = plan.Width, plan.Bytes, plan.LowerBound
-	return d, nil
+	return d
 }
 
 func known[T any](value *T) string {

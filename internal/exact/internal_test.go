@@ -18,7 +18,7 @@ func randomPlan(t *testing.T, rng *rand.Rand, scale float64) *Plan {
 	for v := range card {
 		card[v] = 1 + rng.IntN(4)
 	}
-	return oracle.Must(NewPlan(oracle.RandomNetwork(rng, card, len(card)+rng.IntN(10), 3, scale, 0.1), math.Inf(1)))(t)
+	return NewPlan(oracle.RandomNetwork(rng, card, len(card)+rng.IntN(10), 3, scale, 0.1), math.Inf(1))
 }
 
 // A run takes exactly the memory that its plan forecasts.

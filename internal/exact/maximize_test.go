@@ -16,7 +16,7 @@ import (
 // maximize returns the answer for a network that has one.
 func maximize(t testing.TB, n *mrf.Network) *exact.Result {
 	t.Helper()
-	plan := oracle.Must(exact.NewPlan(n, math.Inf(1)))(t)
+	plan := exact.NewPlan(n, math.Inf(1))
 	got := oracle.Must(plan.Maximize(context.Background()))(t)
 	oracle.MustEqual(t, n.LogScore(got.States), -got.Energy, "score of the states, by their energy")
 	return got
@@ -37,7 +37,7 @@ func TestMaximizeLargeTables(t *testing.T) {
 func TestMaximizeRefuses(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	n := oracle.RandomNetwork(rng, []int{2, 2, 2, 2, 2, 2}, 20, 3, 1, 0)
-	plan := oracle.Must(exact.NewPlan(n, math.Inf(1)))(t)
+	plan := exact.NewPlan(n, math.Inf(1))
 	plan.Limit = plan.MaximumBytes - 1
 	var wide *exact.TooWideError
 	if _, err := plan.Maximize(context.Background()); !errors.As(err, &wide) || wide.Bytes != plan.MaximumBytes {
@@ -51,7 +51,7 @@ func TestMaximizeRefuses(t *testing.T) {
 		t.Errorf("cancelled: %v", err)
 	}
 	huge := mrf.Factor{Scope: []int{0}, LogTable: []float64{math.MaxFloat64, math.MaxFloat64}}
-	plan = oracle.Must(exact.NewPlan(&mrf.Network{Card: []int{2}, Factors: []mrf.Factor{huge, huge}}, math.Inf(1)))(t)
+	plan = exact.NewPlan(&mrf.Network{Card: []int{2}, Factors: []mrf.Factor{huge, huge}}, math.Inf(1))
 	if got, err := plan.Maximize(context.Background()); err == nil {
 		t.Errorf("overflow: %+v", got)
 	}

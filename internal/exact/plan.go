@@ -41,15 +41,12 @@ type Plan struct {
 }
 
 // NewPlan chooses an order for the elimination of the network's variables and forecasts its cost, without allocating
-// any table. A network that is not valid is an error; one that is too wide is not, until it is run.
+// any table. The network must be valid; one that is too wide is an error only when it is run.
 //
 // Those who have something else to do with a network on which elimination is not cheap bound its operations, which
 // are infinite for the others: the search gives up, with LowerBound, where all orders that it tries take more, or
 // where it takes more than about a second.
-func NewPlan(n *mrf.Network, operations float64) (*Plan, error) {
-	if err := n.Validate(); err != nil {
-		return nil, err
-	}
+func NewPlan(n *mrf.Network, operations float64) *Plan {
 	n = withoutConstants(n)
 	e := findOrder(n, operations)
 	p := &Plan{Width: e.width, Operations: e.operations, LowerBound: !e.complete, Limit: DefaultLimit,
@@ -57,7 +54,7 @@ func NewPlan(n *mrf.Network, operations float64) (*Plan, error) {
 	if !e.complete {
 		p.Bytes = int64(math.Exp2(min(e.largest, 59))) * bytesPerEntry // 2^59 entries are the most an int64 counts
 		p.PartitionBytes, p.MaximumBytes = p.Bytes, p.Bytes
-		return p, nil
+		return p
 	}
 	p.buckets = buildBuckets(n, e)
 	p.PartitionBytes = p.forecast(func(r *run) { _, _ = r.forward(false) })
@@ -66,7 +63,7 @@ func NewPlan(n *mrf.Network, operations float64) (*Plan, error) {
 	for i := range p.buckets {
 		p.MaximumBytes += int64(p.buckets[i].entries) * bytesPerState
 	}
-	return p, nil
+	return p
 }
 
 // withoutConstants leaves variables of one state out of scopes: tables stay as they are. A factor

@@ -60,8 +60,8 @@ func newRegionSearch(l *localSearch, x []int) *regionSearch {
 // move solves one region, and reports whether its states became better, and what work it was.
 func (r *regionSearch) move(ctx context.Context) (better bool, operations float64) {
 	region, c := r.grow(r.centre())
-	plan, err := NewPlan(c.Network, regionOperations)
-	if err != nil || plan.LowerBound {
+	plan := NewPlan(c.Network, regionOperations)
+	if plan.LowerBound {
 		r.size = max(1, r.size*3/4)
 		return false, regionOperations
 	}

@@ -9,6 +9,14 @@ import (
 	"github.com/blockbp/blockbp/graph"
 )
 
+// Must is what was made of parts that were checked when they came in: an error is a mistake in the program.
+func Must[T any](made T, err error) T {
+	if err != nil {
+		panic("instances: " + err.Error())
+	}
+	return made
+}
+
 // AnyHidden reports whether a label is missing.
 func AnyHidden(data []*crf.Instance) bool {
 	hides := func(labels []int32) bool { return slices.Contains(labels, crf.Unobserved) }

@@ -121,9 +121,7 @@ func (o *Options) keptEdges(ctx context.Context, b *local.Bonds, halves float64,
 		if halves > 0 {
 			rng := rand.New(rand.NewPCG(o.Seed, h))
 			rng.Shuffle(len(units), func(i, j int) { units[i], units[j] = units[j], units[i] })
-			if b.Data, err = instancesOf(units[:(len(units)+1)/2]); err != nil {
-				return nil, err
-			}
+			b.Data = instancesOf(units[:(len(units)+1)/2])
 		}
 		b.Total, b.L2 = instances.TotalWeight(b.Data), o.l2(b.Data)
 		edges, lambda, err := b.Choose(ctx)

@@ -420,7 +420,7 @@ func (c *selection) see(ctx context.Context, of Candidate) (bool, error) {
 	}
 	if err == nil {
 		c.seen, c.scale = of, scale
-		err = c.divide(t.Set.Instances, scaled)
+		c.divide(t.Set.Instances, scaled)
 	}
 	return len(c.folds) > 0, err
 }

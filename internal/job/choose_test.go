@@ -219,7 +219,7 @@ func TestChoiceIsReproduced(t *testing.T) {
 
 	m := oracle.Must(LoadModel(filepath.Join(folder, "whole")))(t)
 	set := oracle.Must(dataset.Open(t.Context(), paths, dataset.Options{Schema: &m.Model.Schema, Recipe: m.Recipe}))(t)
-	e := oracle.Must(NewEvaluation("test", set, oracle.Must(m.Instances(set))(t), "test", "train"))(t)
+	e := oracle.Must(NewEvaluation("test", set, m.Instances(set), "test", "train"))(t)
 	scored := oracle.Must(oracle.Must(m.Inference(t.Context(), ""))(t).Score(t.Context(), e, false))(t)
 	if a, b := scored.Score.MeanLogLoss(), want.Scores[0].Score.MeanLogLoss(); a != b || scored.Score.Accuracy() != want.Scores[0].Score.Accuracy() {
 		t.Errorf("the saved model has log loss %v, and the training told %v", a, b)

@@ -184,10 +184,7 @@ func (p *Prepared) heldLosses(ctx context.Context, prior float64, weights *[most
 		w := append(weights[k], make([]float64, p.Problem.Model.Layout.Size-len(weights[k]))...)
 		weights[k] = w
 		for side := 1; side >= 0 && err == nil && len(parts[side]) > 0; side-- {
-			l := local.Objective{Kind: local.Pseudo, Model: p.Problem.Model}
-			if l.Data, err = instancesOf(parts[side]); err != nil {
-				break
-			}
+			l := local.Objective{Kind: local.Pseudo, Model: p.Problem.Model, Data: instancesOf(parts[side])}
 			l.Total = instances.TotalWeight(l.Data)
 			if l.Allocate(p.Options.Threads); side == 1 {
 				l.L2 = 1 / (l.Total * prior * prior)

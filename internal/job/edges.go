@@ -12,6 +12,7 @@ import (
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 )
@@ -179,18 +180,17 @@ func edgeWeights(in *crf.Instance) []float64 {
 // edges best, by leastEvidence at least: groups of many nodes tell more of it than few labels. The power falls as the
 // strength rises: what one neighbour may claim grows with their product, and stays what it is.
 func (p *Prepared) borneOut(ctx context.Context, rule edgeRule) (best edgeRule, err error) {
-	m, err := crf.NewModel(p.Problem.Model.Schema)
-	if err != nil || !p.bare() || !p.mostHidden() || p.large() || !p.made(rule.name) {
-		return rule, err
+	if !p.bare() || !p.mostHidden() || p.large() || !p.made(rule.name) {
+		return rule, nil
 	}
+	m := instances.Must(crf.NewModel(p.Problem.Model.Schema))
 	in, w, most := p.Problem.Data[0], p.inference(m, infer.Limits{}), 0.
 	weights, made := edgeWeights(in), carriers(&m.Schema, p.Problem.Data, rule.name)
-	balanced, err := allBalanced(p.Problem.Data)
+	balanced := allBalanced(p.Problem.Data)
 	for _, by := range []float64{1, 0.5, 1 / math.Sqrt2, math.Sqrt2, 2} {
-		own, b := edgeRule{rule.name, rounded(rule.strength * by), rounded(rule.power / by)}, (*infer.Beliefs)(nil)
-		if own.put(m, made, nil, nil); err == nil {
-			b, err = w.predictor().Predict(ctx, balanced[0], in.Samples()[0])
-		}
+		own := edgeRule{rule.name, rounded(rule.strength * by), rounded(rule.power / by)}
+		own.put(m, made, nil, nil)
+		b, err := w.predictor().Predict(ctx, balanced[0], in.Samples()[0])
 		if err != nil {
 			return rule, err
 		}
@@ -258,9 +258,8 @@ func triangles(g *graph.Graph, weights []float64) [][2]float64 {
 }
 
 // allBalanced are instances with features of edges times their couplings, as models of that rule take them.
-func allBalanced(instances []*crf.Instance) (all []*crf.Instance, err error) {
-	all = slices.Clone(instances)
-	for i, in := range instances {
+func allBalanced(data []*crf.Instance) []*crf.Instance {
+	return numeric.Map(data, func(in *crf.Instance) *crf.Instance {
 		spec := in.Spec()
 		rows := make([][]float64, len(spec.EdgeFeat))
 		for b := range rows {
@@ -275,17 +274,13 @@ func allBalanced(instances []*crf.Instance) (all []*crf.Instance, err error) {
 				row[j] *= factor
 			}
 		}
-		for b := 0; b < len(rows) && err == nil; b++ {
-			spec.EdgeFeat[b], err = crf.Dense(rows[b], spec.EdgeFeat[b].Dim())
+		for b, values := range rows {
+			if dim := spec.EdgeFeat[b].Dim(); dim > 0 {
+				spec.EdgeFeat[b] = instances.Must(crf.Dense(values, dim))
+			}
 		}
-		if err == nil {
-			all[i], err = crf.NewInstance(in.Schema(), spec)
-		}
-		if err != nil {
-			return nil, option.Errorf("%s: %w", option.Instance(i, in.Name), err)
-		}
-	}
-	return all, nil
+		return instances.Must(crf.NewInstance(in.Schema(), spec))
+	})
 }
 
 // makeEdges finds by which features a rule makes edges, where it does, while features are as they are.
@@ -305,9 +300,7 @@ func (p *Prepared) makeEdges() (err error) {
 		p.Evaluations = slices.Clone(p.Evaluations)
 		for i, e := range p.Evaluations {
 			own := *e
-			if own.Instances, err = allBalanced(e.Instances); err != nil {
-				return err
-			}
+			own.Instances = allBalanced(e.Instances)
 			p.Evaluations[i] = &own
 		}
 	}
@@ -315,17 +308,16 @@ func (p *Prepared) makeEdges() (err error) {
 }
 
 // separate has node weights learned without edges, where those are made by a rule.
-func (p *Prepared) separate() (err error) {
+func (p *Prepared) separate() error {
 	if p.rule.makes() {
-		p.networks, p.Problem.Counting = p.Problem.Data, nil
-		p.Problem.Data, err = onlyNodes(p.Problem.Data)
+		p.networks, p.Problem.Counting, p.Problem.Data = p.Problem.Data, nil, onlyNodes(p.Problem.Data)
 	}
-	return err
+	return nil
 }
 
 // onlyNodes are instances without edges. Of nodes most of whose labels may be hidden only those with one are left: the
 // others have no share in the likelihood of node weights then, and would take nearly all of the time.
-func onlyNodes(data []*crf.Instance) (alone []*crf.Instance, err error) {
+func onlyNodes(data []*crf.Instance) (alone []*crf.Instance) {
 	tied := !slices.ContainsFunc(data[0].Schema().NodeTypes, func(t crf.NodeType) bool { return t.Copies > 0 })
 	for _, in := range data {
 		in = in.WithoutEdges()
@@ -340,16 +332,12 @@ func onlyNodes(data []*crf.Instance) (alone []*crf.Instance, err error) {
 			for a := range rows {
 				spec.NodeFeat[a] = spec.NodeFeat[a].Pick(rows[a])
 			}
-			if spec.Graph, err = graph.FromEdges(len(spec.NodeType), nil, nil); err == nil {
-				in, err = crf.NewInstance(in.Schema(), spec)
-			}
-			if err != nil {
-				return nil, err
-			}
+			spec.Graph = instances.Must(graph.FromEdges(len(spec.NodeType), nil, nil))
+			in = instances.Must(crf.NewInstance(in.Schema(), spec))
 		}
 		alone = append(alone, in)
 	}
-	return alone, nil
+	return alone
 }
 
 // put gives a model, for features as they are, the edges of the rule. Moments are those of the model of nodes, and of

@@ -206,7 +206,7 @@ func TestCouplings(t *testing.T) {
 		t.Errorf("log loss %v, of potts %v", a, b)
 	}
 	m := oracle.Must(LoadModel(folder.Dir))(t)
-	e := oracle.Must(NewEvaluation("", task.Set, oracle.Must(m.Instances(task.Evaluations[0].Set))(t), "", ""))(t)
+	e := oracle.Must(NewEvaluation("", task.Set, m.Instances(task.Evaluations[0].Set), "", ""))(t)
 	e.Held, e.Count = task.Evaluations[0].Held, task.Evaluations[0].Count
 	w := Inference{Model: m.Model, Counting: oracle.Must(m.Counting(t.Context(), ""))(t), Temperature: m.Temperature()}
 	again := oracle.Must(w.Score(t.Context(), e, false))(t).Score.MeanLogLoss()

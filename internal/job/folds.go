@@ -12,6 +12,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/infer"
+	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/learn"
 )
@@ -77,9 +78,7 @@ func (c *selection) predict(ctx context.Context, k int, of Candidate, threads in
 		rule.put(m, carriers(&m.Schema, c.p.Set.Instances, rule.name), learned, f.data)
 	}
 	if rule.name == edgesBalanced {
-		if f.Instances, err = allBalanced(f.Instances); err != nil {
-			return nil, err
-		}
+		f.Instances = allBalanced(f.Instances)
 	}
 	err = w.each(ctx, &f.Evaluation, false, func(i int, p prediction) error {
 		in := f.Instances[i]
@@ -105,13 +104,9 @@ func (c *selection) learn(ctx context.Context, k int, of Candidate, threads int)
 	if m = f.nodes[o.Prior]; m == nil {
 		alone := problem
 		alone.Counting, alone.Loss = nil, 0
-		if alone.Data, err = onlyNodes(f.data); err == nil {
-			alone.Model, err = crf.NewModel(problem.Model.Schema)
-		}
-		if err == nil {
-			m, err = modelOf(learn.Fit(ctx, alone, learn.Settings{Method: learn.Exact, RelativeTolerance: choiceTolerance,
-				MaxPasses: choicePasses, Memory: -1}))
-		}
+		alone.Data, alone.Model = onlyNodes(f.data), instances.Must(crf.NewModel(problem.Model.Schema))
+		m, err = modelOf(learn.Fit(ctx, alone, learn.Settings{Method: learn.Exact, RelativeTolerance: choiceTolerance,
+			MaxPasses: choicePasses, Memory: -1}))
 		if ctx.Err() == nil { // else they are half learned
 			f.nodes[o.Prior] = m
 		}
@@ -148,7 +143,7 @@ type fold struct {
 // divide makes the folds of instances that are learned from scaled: of whole ones, or of labels where these are few. In
 // large networks one of them is all there is time for, where edges are chosen, unless it has so few labels
 // that it would tell nothing.
-func (c *selection) divide(raw, scaled []*crf.Instance) (err error) {
+func (c *selection) divide(raw, scaled []*crf.Instance) {
 	c.folds = nil
 	parts, n, how := dealt(raw, c.p.Options.Seed), 0, ""
 	for k := 0; k < mostFolds && how == ""; k++ {
@@ -161,12 +156,7 @@ func (c *selection) divide(raw, scaled []*crf.Instance) (err error) {
 					n++
 				}
 			}
-			if f.Instances, err = withLabels(f.Instances, in, held); err == nil {
-				f.data, err = withLabels(f.data, scaled[i], known)
-			}
-			if err != nil {
-				return err
-			}
+			f.Instances, f.data = withLabels(f.Instances, in, held), withLabels(f.data, scaled[i], known)
 			if len(f.Held) < len(f.Instances) {
 				f.Held = append(f.Held, known)
 			}
@@ -186,16 +176,14 @@ func (c *selection) divide(raw, scaled []*crf.Instance) (err error) {
 		what = fmt.Sprintf("%d labels", n)
 	}
 	c.metric = fmt.Sprintf("log_loss by %s of %s", cmp.Or(how, fmt.Sprintf("%d folds", len(c.folds))), what)
-	return nil
 }
 
 // withLabels adds an instance with other labels, if any of them is known.
-func withLabels(all []*crf.Instance, in *crf.Instance, labels []int32) ([]*crf.Instance, error) {
+func withLabels(all []*crf.Instance, in *crf.Instance, labels []int32) []*crf.Instance {
 	if !slices.ContainsFunc(labels, func(y int32) bool { return y != crf.Unobserved }) {
-		return all, nil
+		return all
 	}
-	in, err := relabelled(in, [][]int32{labels}, nil)
-	return append(all, in), err
+	return append(all, relabelled(in, [][]int32{labels}, nil))
 }
 
 // dealt is the fold, of mostFolds, that holds out each label; −1: none. Many instances take turns. The labels of few
@@ -245,8 +233,8 @@ func knownLabels(in *crf.Instance) (known []int32) {
 }
 
 // relabelled is the instance with other samples, of these weights.
-func relabelled(in *crf.Instance, labels [][]int32, weights []float64) (*crf.Instance, error) {
+func relabelled(in *crf.Instance, labels [][]int32, weights []float64) *crf.Instance {
 	spec := in.Spec()
 	spec.Labels, spec.SampleWeights = labels, weights
-	return crf.NewInstance(in.Schema(), spec)
+	return instances.Must(crf.NewInstance(in.Schema(), spec))
 }

@@ -247,11 +247,11 @@ func (m *Model) Counting(ctx context.Context, asked string) (counting.Func, erro
 }
 
 // Instances returns the instances of a set as the model wants them: without edges, or balanced, if it was trained so.
-func (m *Model) Instances(set *dataset.Set) ([]*crf.Instance, error) {
+func (m *Model) Instances(set *dataset.Set) []*crf.Instance {
 	if m.Meta[MetaEdges] == edgesBalanced {
 		return allBalanced(set.Instances)
 	}
-	return Instances(set, m.Meta[MetaEdges] == edgesNone), nil
+	return Instances(set, m.Meta[MetaEdges] == edgesNone)
 }
 
 // Instances returns the instances of a set, or the same without their edges.

@@ -66,7 +66,7 @@ func withoutState(t *testing.T, set *dataset.Set) *dataset.Set {
 				labels[s] = crf.Unobserved
 			}
 		}
-		other.Instances[i] = oracle.Must(relabelled(in, [][]int32{labels}, nil))(t)
+		other.Instances[i] = relabelled(in, [][]int32{labels}, nil)
 	}
 	return &other
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/spill"
 	"github.com/blockbp/blockbp/internal/standardise"
@@ -49,9 +48,7 @@ func onto(ctx context.Context, scale *standardise.Map, raw []*crf.Instance, spac
 		if err != nil {
 			return nil, err
 		}
-		if scaled[i], err = scale.Instance(in, space); err != nil {
-			return nil, option.Errorf("%s: %w", option.Instance(i, in.Name), err)
-		}
+		scaled[i] = scale.Instance(in, space)
 	}
 	return scaled, nil
 }

@@ -192,11 +192,8 @@ func (p *Prepared) replicate(ctx context.Context, problem learn.Problem, n int,
 	var counting sync.Mutex
 	all, failed, done := make([][]float64, n), make([]error, n), 0
 	err = parallel.Each(ctx, n, p.Options.Threads, func(i int) {
-		rng, sub := rand.New(rand.NewPCG(p.Options.Seed, uint64(i))), problem
-		if sub.Data, failed[i] = resample(units, block, rng); failed[i] != nil {
-			return
-		}
-		own := settings // a rule of steps is of one run
+		sub, own := problem, settings // a rule of steps is of one run
+		sub.Data = resample(units, block, rand.New(rand.NewPCG(p.Options.Seed, uint64(i))))
 		if own.Step, failed[i] = learn.ParseStep(p.Options.Step); failed[i] != nil {
 			return
 		}
@@ -250,7 +247,7 @@ func samplesOf(data []*crf.Instance) (units []sample) {
 }
 
 // resample draws as many samples, in blocks.
-func resample(units []sample, block int, rng *rand.Rand) ([]*crf.Instance, error) {
+func resample(units []sample, block int, rng *rand.Rand) []*crf.Instance {
 	var drawn []sample
 	for len(drawn) < len(units) {
 		first := rng.IntN(len(units))
@@ -262,7 +259,7 @@ func resample(units []sample, block int, rng *rand.Rand) ([]*crf.Instance, error
 }
 
 // instancesOf are those that some samples are of, without others.
-func instancesOf(drawn []sample) (data []*crf.Instance, err error) {
+func instancesOf(drawn []sample) (data []*crf.Instance) {
 	labels, weights := map[*crf.Instance][][]int32{}, map[*crf.Instance][]float64{}
 	var order []*crf.Instance
 	for _, u := range drawn {
@@ -272,11 +269,7 @@ func instancesOf(drawn []sample) (data []*crf.Instance, err error) {
 		labels[u.in], weights[u.in] = append(labels[u.in], u.labels), append(weights[u.in], u.weight)
 	}
 	for _, in := range order {
-		again, err := relabelled(in, labels[in], weights[in])
-		if err != nil {
-			return nil, err
-		}
-		data = append(data, again)
+		data = append(data, relabelled(in, labels[in], weights[in]))
 	}
-	return data, nil
+	return data
 }

@@ -424,10 +424,7 @@ func (o *Objective) plan(in *crf.Instance, i int, most float64) (err error) {
 		if blocks > 1 {
 			o.blocks[in] = partition.BreadthFirst(in.Graph, blocks)
 		}
-		plan, err := exact.NewPlan(shapeOf(in, o.blocks[in]), most)
-		if err != nil {
-			return option.Errorf("learn: %s: %w", option.Instance(i, in.Name), err)
-		}
+		plan := exact.NewPlan(shapeOf(in, o.blocks[in]), most)
 		plan.Limit = math.MaxInt64 // Settings.Memory decides
 		if o.plans[in] = plan; !plan.LowerBound {
 			return nil

@@ -107,52 +107,44 @@ func CutShare(g *graph.Graph, of []int32) float64 {
 // FromAssignment builds the blocks of the partition in which node s belongs to block of[s], from 0 to numBlocks-1; a
 // block may be empty. of is kept without copying. Cost: O(nodes + edges) and sorting, for each block, its neighbours.
 func FromAssignment(g *graph.Graph, of []int32, numBlocks int) (*Partition, error) {
-	p := &Partition{Graph: g, Of: of}
 	if len(of) != g.NumNodes() {
 		return nil, fmt.Errorf("partition: %d assignments for %d nodes", len(of), g.NumNodes())
 	}
 	if numBlocks < 1 {
 		return nil, fmt.Errorf("partition: number of blocks is %d, want at least 1", numBlocks)
 	}
-	if err := p.divide(numBlocks); err != nil {
-		return nil, err
+	for s, b := range of {
+		if b < 0 || int(b) >= numBlocks {
+			return nil, fmt.Errorf("partition: node %d is in block %d, want 0 to %d", s, b, numBlocks-1)
+		}
 	}
-	return p, nil
+	return (&Partition{Graph: g, Of: of}).divide(numBlocks), nil
 }
 
 // divide makes the blocks of an assignment.
-func (p *Partition) divide(numBlocks int) error {
+func (p *Partition) divide(numBlocks int) *Partition {
 	p.Blocks = make([]Block, numBlocks)
-	if err := p.distributeNodes(); err != nil {
-		return err
-	}
+	p.distributeNodes()
 	p.orderRuns()
 	p.distributeEdges()
 	p.indexMessages(nil)
-	return nil
-}
-
-// Whole returns the partition into a single block: the setting of full BP and of inner-dual learning.
-func Whole(g *graph.Graph) *Partition { return (&Partition{Graph: g}).whole() }
-
-// Coloured is Whole with nodes in another order: of every window first those of one colour, of which no two are
-// neighbours, then those of the next. There are few colours, so that many nodes are updated at a time.
-func Coloured(g *graph.Graph) *Partition { return (&Partition{Graph: g, Coloured: true}).whole() }
-
-func (p *Partition) whole() *Partition {
-	p.Of = make([]int32, p.Graph.NumNodes())
-	if err := p.divide(1); err != nil {
-		panic("partition: " + err.Error()) // a zero assignment is always legal
-	}
 	return p
 }
 
-func (p *Partition) distributeNodes() error {
+// Whole returns the partition into a single block: the setting of full BP and of inner-dual learning.
+func Whole(g *graph.Graph) *Partition {
+	return (&Partition{Graph: g, Of: make([]int32, g.NumNodes())}).divide(1)
+}
+
+// Coloured is Whole with nodes in another order: of every window first those of one colour, of which no two are
+// neighbours, then those of the next. There are few colours, so that many nodes are updated at a time.
+func Coloured(g *graph.Graph) *Partition {
+	return (&Partition{Graph: g, Of: make([]int32, g.NumNodes()), Coloured: true}).divide(1)
+}
+
+func (p *Partition) distributeNodes() {
 	count := make([]int, len(p.Blocks))
-	for s, b := range p.Of {
-		if b < 0 || int(b) >= len(p.Blocks) {
-			return fmt.Errorf("partition: node %d is in block %d, want 0 to %d", s, b, len(p.Blocks)-1)
-		}
+	for _, b := range p.Of {
 		count[b]++
 	}
 	flat := make([]int32, len(p.Of))
@@ -162,7 +154,6 @@ func (p *Partition) distributeNodes() error {
 	for s, b := range p.Of {
 		p.Blocks[b].Nodes = append(p.Blocks[b].Nodes, int32(s))
 	}
-	return nil
 }
 
 // indexMessages records, per block, the directed edges into its nodes and those out of it, and where in the block's

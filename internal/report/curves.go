@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -44,11 +43,11 @@ type Column struct {
 	Label            string
 }
 
-// SVG implements Figure. It fails if the lengths of X and Y differ.
+// SVG implements Figure.
 func (f Curves) SVG(w io.Writer) error { return writeSVG(w, f.draw) }
 
 // Element implements Figure.
-func (f Curves) Element() (string, error) { return f.draw(true) }
+func (f Curves) Element() string { return f.draw(true) }
 
 // curve is one series without the points that cannot be shown.
 type curve struct {
@@ -70,7 +69,7 @@ type curveSheet struct {
 type rectangle struct{ left, top, right, bottom float64 }
 
 // draw makes the figure, with the colours of a page or its own.
-func (f Curves) draw(page bool) (string, error) {
+func (f Curves) draw(page bool) string {
 	s := &curveSheet{svg: svg{page: page}, figure: &f, x: newAxis(f.LogX), y: newAxis(f.LogY)}
 	for _, column := range f.Columns {
 		s.x.include(column.From)
@@ -83,10 +82,6 @@ func (f Curves) draw(page bool) (string, error) {
 	for i, series := range f.Series {
 		if style < 0 || series.Name != "" || !series.Dashed {
 			style++ // an end of a range looks like what it belongs to
-		}
-		if len(series.X) != len(series.Y) {
-			return "", fmt.Errorf("figure %q: series[%d] %q has %d x but %d y", f.Title, i, series.Name, len(series.X),
-				len(series.Y))
 		}
 		one := curve{name: series.Name, stroke: strokeOf(style, series.Dashed)}
 		if one.x, one.y = s.points(series); series.Name != "" {
@@ -106,7 +101,7 @@ func (f Curves) draw(page bool) (string, error) {
 	})
 	s.box = rectangle{pagePadding, h.bottom, width - pagePadding, height - pagePadding}
 	s.plot()
-	return s.end(), nil
+	return s.end()
 }
 
 // points of a series that can be shown, thinned; the axes are widened to them.

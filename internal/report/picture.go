@@ -89,24 +89,15 @@ func (p *Panel) columns() []panelColumn {
 	})
 }
 
-// SVG implements Figure. It fails if there is nothing to draw, a length does not fit W and H, or a label has no name,
-// and names the row.
+// SVG implements Figure.
 func (p Panel) SVG(w io.Writer) error { return writeSVG(w, p.draw) }
 
 // Element implements Figure.
-func (p Panel) Element() (string, error) { return p.draw(true) }
+func (p Panel) Element() string { return p.draw(true) }
 
 // draw makes the figure, with the letters of a page or grey ones, which are read on light and dark pages.
-func (p Panel) draw(page bool) (string, error) {
+func (p Panel) draw(page bool) string {
 	columns, width := p.columns(), 2*pagePadding-tileGap
-	for i := range p.Rows {
-		if err := p.checkRow(&p.Rows[i]); err != nil {
-			return "", fmt.Errorf("panel %q: rows[%d] %q: %w", p.Title, i, p.Rows[i].Title, err)
-		}
-	}
-	if len(columns) == 0 {
-		return "", fmt.Errorf("panel %q: no image in it", p.Title)
-	}
 	s, text := svg{page: page}, "letters"
 	if page {
 		text = "text"
@@ -134,31 +125,28 @@ func (p Panel) draw(page bool) (string, error) {
 		s.text(tickLetters, text, tickLetters.fit(row.Title, width-2*pagePadding), pagePadding, y+tickLetters.size, atLeft)
 		y += tileTitle
 		for j, column := range columns {
-			if !column.given(row) {
+			if column.given(row) {
+				s.tile(&column, row, left(j), y)
+			} else {
 				s.text(tickLetters, text, "not given", left(j)+tileWidth/2, y+row.height()/2, atCenter)
-			} else if err := s.tile(&column, row, left(j), y); err != nil {
-				return "", err
 			}
 		}
 		y += row.height() + tileGap
 	}
-	return s.end(), nil
+	return s.end()
 }
 
 // tile draws the image that a column has of a row. Pixels of labels, and of small photographs, are shown as squares.
-func (s *svg) tile(column *panelColumn, row *PanelRow, x, y float64) error {
+func (s *svg) tile(column *panelColumn, row *PanelRow, x, y float64) {
 	img, rendering := column.image(row), ""
 	if column.ink != nil || 4*img.Bounds().Dx() <= mostPixels {
 		rendering = ` style="image-rendering:pixelated"`
 	}
 	var file bytes.Buffer
-	if err := fastPNG.Encode(&file, img); err != nil {
-		return err
-	}
+	_ = fastPNG.Encode(&file, img) // into memory it does not fail
 	fmt.Fprintf(s, `<image x="%s" y="%s" width="%s" height="%s" preserveAspectRatio="none"%s `+
 		`href="data:image/png;base64,%s"/>`+"\n", append(numbers(x, y, tileWidth, row.height()), rendering,
 		base64.StdEncoding.EncodeToString(file.Bytes()))...)
-	return nil
 }
 
 // fastPNG writes images with the least compression: more of it would take several
@@ -183,22 +171,6 @@ func (c *panelColumn) image(row *PanelRow) image.Image {
 		}
 	}
 	return scaled
-}
-
-// checkRow tells what is wrong with a row.
-func (p *Panel) checkRow(row *PanelRow) error {
-	for _, m := range row.Labels {
-		if m.Labels == nil {
-			continue
-		}
-		if err := checkLabels(m.Name, m.Labels, row.W, row.H, len(p.Names)); err != nil {
-			return err
-		}
-	}
-	if row.Confidence != nil && len(row.Confidence) != row.W*row.H {
-		return fmt.Errorf("%d confidences for %d × %d pixels", len(row.Confidence), row.W, row.H)
-	}
-	return nil
 }
 
 // height is that of the images of the row in points.
@@ -227,10 +199,10 @@ const unknownLabel = -1
 
 // LabelImage is the w × h image of labels, row by row from the top: label k is palette entry k, and −1, unknown, is
 // entry 255, dark grey: as an indexed PNG its pixel values are the labels. The palette may have at most MaxClasses
-// colours. It fails if the number of labels is not w·h or a label has no colour.
+// colours.
 func LabelImage(labels []int32, w, h int, palette []color.RGBA) (*image.Paletted, error) {
-	if err := checkLabels("labels", labels, w, h, len(palette)); err != nil {
-		return nil, err
+	if len(palette) > MaxClasses {
+		return nil, fmt.Errorf("%d classes, at most %d can be drawn", len(palette), MaxClasses)
 	}
 	img := image.NewPaletted(image.Rect(0, 0, w, h), labelPalette(palette))
 	for i, label := range labels {
@@ -240,25 +212,6 @@ func LabelImage(labels []int32, w, h int, palette []color.RGBA) (*image.Paletted
 		img.Pix[i] = uint8(label)
 	}
 	return img, nil
-}
-
-// checkLabels tells whether the labels called name are those of a w × h image with this number of classes.
-func checkLabels(name string, labels []int32, w, h, classes int) error {
-	switch {
-	case classes > MaxClasses:
-		return fmt.Errorf("%d classes, at most %d can be drawn", classes, MaxClasses)
-	case w <= 0 || h <= 0:
-		return fmt.Errorf("an image of %d × %d pixels, want at least 1 × 1", w, h)
-	case len(labels) != w*h:
-		return fmt.Errorf("%d %s for %d × %d pixels", len(labels), name, w, h)
-	}
-	for i, label := range labels {
-		if label < unknownLabel || int(label) >= classes {
-			return fmt.Errorf("%s[%d] (row %d, column %d) is %d, want 0 to %d, or −1 for unknown", name, i, i/w, i%w, label,
-				classes-1)
-		}
-	}
-	return nil
 }
 
 // labelPalette is palette filled up to 256 entries with the grey of unknown.

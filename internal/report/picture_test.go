@@ -8,7 +8,6 @@ import (
 	"image/png"
 	"math"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -64,7 +63,7 @@ func TestPanel(t *testing.T) {
 			t.Errorf("pixel %d of class %d is %v, want %v", i, label, got, want)
 		}
 	}
-	element := oracle.Must(p.Element())(t)
+	element := p.Element()
 	if strings.Contains(element, "#767676") || !strings.Contains(element, "var(--text)") {
 		t.Error("a part of a page has letters of its own")
 	}
@@ -104,23 +103,6 @@ func TestPanelModels(t *testing.T) {
 	p.Rows[1].Labels = []PixelLabels{{}, {"one", labels}}
 	if tiles, width := tilesOf(t, p); width != "592" || len(tiles) != 6 {
 		t.Errorf("photograph, truth and two models are %d pictures, %s wide", len(tiles), width)
-	}
-	p.Rows[1].Labels[1].Labels = labels[1:]
-	oracle.Fails(p.Element())(t, "one")
-}
-
-func TestPanelErrors(t *testing.T) {
-	for want, spoil := range map[string]func(p *Panel){
-		"no image":               func(p *Panel) { p.Rows = nil },
-		"rows[0] \"first\": 23":  func(p *Panel) { p.Rows[0].Labels[0].Labels = p.Rows[0].labels(0)[1:] },
-		"prediction[4] (row 0, ": func(p *Panel) { p.Rows[1].labels(1)[4] = int32(len(classNames)) },
-		"23 confidences":         func(p *Panel) { p.Rows[0].Confidence = p.Rows[0].Confidence[1:] },
-		"0 × 4 pixels":           func(p *Panel) { p.Rows[0].W = 0 },
-	} {
-		p := testPanel()
-		p.Rows[1].Labels[1].Labels = slices.Clone(p.Rows[1].labels(1))
-		spoil(&p)
-		oracle.Fails(p.Element())(t, want)
 	}
 }
 
@@ -182,11 +164,6 @@ func TestLabelImage(t *testing.T) {
 			label = unknownIndex
 		}
 		oracle.Equal(t, int32(back.Pix[i]), label, "pixel %d", i)
-	}
-	for _, bad := range [][]int32{{0, 1}, {0, 1, 2, 3, 4, 21}, {0, 1, 2, 3, 4, -2}} {
-		if _, err := LabelImage(bad, 3, 2, ClassPalette(21)); err == nil {
-			t.Errorf("%v was drawn", bad)
-		}
 	}
 	oracle.Fails(LabelImage(labels, 3, 2, ClassPalette(MaxClasses+1)))(t, "256 classes, at most 255 can be drawn")
 }

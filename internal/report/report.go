@@ -2,7 +2,6 @@ package report
 
 import (
 	_ "embed" // for the style and the frame of the report
-	"errors"
 	"fmt"
 	"html"
 	"io"
@@ -39,14 +38,13 @@ var calloutLabels = map[CalloutKind]string{CalloutOK: "✓", CalloutWarn: "Note"
 
 // Report collects the parts of one HTML page, in order. The page is self-contained: style and images are inside, and
 // it has no script. It is for light and dark screens, from telephones on, and for paper. All texts are taken as plain
-// text. A part that cannot be made is reported by Write. The zero Report is empty and ready to use.
+// text. The zero Report is empty and ready to use.
 type Report struct {
 	Title, Subtitle string
 
 	body     strings.Builder
 	headings []string // of the sections
 	figures  bool     // the last part is a figure, and the next one may stand beside it
-	err      error    // the first part that failed
 }
 
 // add begins a part on a line of its own, in which texts are escaped.
@@ -141,11 +139,6 @@ func shareOf(percent float64) string { return fmt.Sprintf("--share:%.2f", percen
 // Figure adds a figure with a caption, beside the figures just before it; a panel has a line of its own. It is a part
 // of the page, and has its colours: its texts are escaped.
 func (r *Report) Figure(drawn Figure, caption string) {
-	element, err := drawn.Element()
-	if err != nil {
-		r.err = errors.Join(r.err, fmt.Errorf("figure %q: %w", caption, err))
-		return
-	}
 	if !r.figures {
 		r.add(`<div class="figures">`)
 		r.figures = true
@@ -157,7 +150,7 @@ func (r *Report) Figure(drawn Figure, caption string) {
 	if caption != "" {
 		caption = filled("<figcaption>%s</figcaption>", caption)
 	}
-	fmt.Fprintf(&r.body, "\n<figure%s>%s%s</figure>", class, element, caption)
+	fmt.Fprintf(&r.body, "\n<figure%s>%s%s</figure>", class, drawn.Element(), caption)
 }
 
 // Confusion adds a table of what is taken for what: counts[truth][predicted] of named classes, in percent of each row.
@@ -190,11 +183,8 @@ func (r *Report) Confusion(names []string, counts [][]int64) {
 	r.add("</tbody></table></div>")
 }
 
-// Write writes the page. It fails, and writes nothing, if a part could not be made.
+// Write writes the page.
 func (r *Report) Write(w io.Writer) error {
-	if r.err != nil {
-		return fmt.Errorf("report %q: %w", r.Title, r.err)
-	}
 	title, top := html.EscapeString(r.Title), ""
 	heading := title
 	if r.Subtitle != "" {

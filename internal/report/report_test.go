@@ -103,18 +103,6 @@ func TestEmptyReport(t *testing.T) {
 	}
 }
 
-func TestReportErrors(t *testing.T) {
-	r := &Report{Title: "T"}
-	r.Figure(Curves{Series: []Series{{X: []float64{1}}}}, "the curves")
-	r.Figure(Panel{Title: "the pictures"}, "")
-	var page bytes.Buffer
-	err := r.Write(&page)
-	if err == nil || page.Len() > 0 {
-		t.Fatalf("a broken report was written: %v", err)
-	}
-	oracle.WantError(t, err, "the curves", "the pictures")
-}
-
 func TestTable(t *testing.T) {
 	table := Table{
 		Headers: []string{"class", "IoU", "note"},

@@ -18,19 +18,16 @@ const svgFont = "'Liberation Sans',Arial,Helvetica,sans-serif"
 
 // Figure is what can be drawn, as a file or as a part of a page.
 type Figure interface {
-	// SVG writes a standalone SVG document. It fails if what is to be drawn does not go together, or w fails.
+	// SVG writes a standalone SVG document.
 	SVG(w io.Writer) error
 	// Element is an SVG element of a page, whose style sheet has its colours in light and in dark: the properties
 	// --text, --quiet, --axis and --grid, and --one to --six of curves.
-	Element() (string, error)
+	Element() string
 }
 
 // writeSVG writes what draw makes of a figure.
-func writeSVG(w io.Writer, draw func(page bool) (string, error)) error {
-	text, err := draw(false)
-	if err == nil {
-		_, err = io.WriteString(w, text)
-	}
+func writeSVG(w io.Writer, draw func(page bool) string) error {
+	_, err := io.WriteString(w, draw(false))
 	return err
 }
 

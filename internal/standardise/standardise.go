@@ -278,7 +278,7 @@ func columnsOf(all []moments, single bool) columns {
 
 // Instance returns the instance with its features on the new scale. What does not change
 // is shared. Those that were kept as dense rows lie in the space, where Room bytes are reserved; nil: in memory.
-func (m *Map) Instance(in *crf.Instance, space *spill.Space) (*crf.Instance, error) {
+func (m *Map) Instance(in *crf.Instance, space *spill.Space) *crf.Instance {
 	spec := in.Spec()
 	for i := range m.columns {
 		list, t := spec.NodeFeat, i
@@ -288,13 +288,10 @@ func (m *Map) Instance(in *crf.Instance, space *spill.Space) (*crf.Instance, err
 		if c := &m.columns[i]; c.mean != nil {
 			list[t] = c.features(&list[t], space)
 		} else if m.own != nil {
-			var err error
-			if list[t], err = crf.Dense(m.ownOf(in, i), 1); err != nil {
-				return nil, err
-			}
+			list[t] = instances.Must(crf.Dense(m.ownOf(in, i), 1))
 		}
 	}
-	return crf.NewInstance(in.Schema(), spec)
+	return instances.Must(crf.NewInstance(in.Schema(), spec))
 }
 
 // ownOf is what the elements of a type have.

@@ -69,14 +69,7 @@ func (d *Demo) Run(ctx context.Context) (*DemoResult, error) {
 	started := time.Now()
 	d.Say(fmt.Sprintf("making a %d×%d grid: 8 states, 20 node features, 10 edge features, 20 samples by Gibbs "+
 		"sampling", d.Side, d.Side))
-	grid, err := Grid(d.Side, d.Side, d.Seed)
-	if err != nil {
-		return nil, err
-	}
-	generated, err := Generate(grid, d.Threads)
-	if err != nil {
-		return nil, err
-	}
+	generated := Generate(Grid(d.Side, d.Side, d.Seed), d.Threads)
 	clear(generated.Truth.Weights) // where all methods start
 	problem := learn.Problem{Model: generated.Truth, Data: generated.Instances, L2: 1}
 	d.Say("solving for the optimum θ*, to a relative gradient of 1e-10")

@@ -12,6 +12,7 @@ import (
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/gibbs"
 	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/parallel"
 )
 
@@ -37,9 +38,9 @@ type Synthetic struct {
 }
 
 // Grid describes the paper's problem on a grid.
-func Grid(rows, cols int, seed uint64) (Synthetic, error) {
-	g, err := graph.Grid(rows, cols, graph.GridOptions{})
-	return Synthetic{Graph: g, Rows: rows, Cols: cols, Seed: seed}, err
+func Grid(rows, cols int, seed uint64) Synthetic {
+	g := instances.Must(graph.Grid(rows, cols, graph.GridOptions{}))
+	return Synthetic{Graph: g, Rows: rows, Cols: cols, Seed: seed}
 }
 
 // withDefaults resolves zero fields.
@@ -72,49 +73,30 @@ const (
 func (s *Synthetic) Source(stream, part uint64) *rand.Rand { return source(s.Seed, stream<<32+part) }
 
 // Generate draws a problem. threads samples are drawn at a time; the result does not depend on threads.
-func Generate(s Synthetic, threads int) (*Generated, error) {
+func Generate(s Synthetic, threads int) *Generated {
 	s = s.withDefaults()
-	truth, err := crf.NewModel(crf.Homogeneous(crf.NumberedStates(s.States), s.NodeFeatures, s.EdgeFeatures))
-	if err != nil {
-		return nil, err
-	}
-	gaussian(truth.Weights, s.Source(streamWeights, 0), s.WeightScale)
-	out := &Generated{Truth: truth, Spec: s}
+	schema := crf.Homogeneous(crf.NumberedStates(s.States), s.NodeFeatures, s.EdgeFeatures)
+	out := &Generated{Truth: instances.Must(crf.NewModel(schema)), Spec: s}
+	gaussian(out.Truth.Weights, s.Source(streamWeights, 0), s.WeightScale)
 	for i := range s.Instances {
-		if err := out.addInstance(i, threads); err != nil {
-			return nil, err
-		}
+		out.addInstance(i, threads)
 	}
-	return out, nil
+	return out
 }
 
-func (o *Generated) addInstance(i, threads int) error {
+func (o *Generated) addInstance(i, threads int) {
 	s := &o.Spec
 	rng := s.Source(streamFeatures, uint64(i))
-	node := make([]float64, s.Graph.NumNodes()*s.NodeFeatures)
-	edge := make([]float64, s.Graph.NumEdges()*s.EdgeFeatures)
-	gaussian(node, rng, 1)
-	gaussian(edge, rng, 1)
-	nodeFeatures, err := crf.Dense(node, s.NodeFeatures)
-	if err != nil {
-		return err
+	features := func(rows, columns int) []crf.Features {
+		numbers := make([]float64, rows*columns)
+		gaussian(numbers, rng, 1)
+		return []crf.Features{instances.Must(crf.Dense(numbers, columns))}
 	}
-	edgeFeatures, err := crf.Dense(edge, s.EdgeFeatures)
-	if err != nil {
-		return err
-	}
-	spec := crf.InstanceSpec{Name: fmt.Sprint(i), Graph: s.Graph, NodeFeat: []crf.Features{nodeFeatures},
-		EdgeFeat: []crf.Features{edgeFeatures}, Rows: s.Rows, Cols: s.Cols}
-	in, err := crf.NewInstance(&o.Truth.Schema, spec)
-	if err != nil {
-		return err
-	}
-	spec.Labels = o.sample(in, i, threads)
-	if in, err = crf.NewInstance(&o.Truth.Schema, spec); err != nil {
-		return err
-	}
-	o.Instances = append(o.Instances, in)
-	return nil
+	spec := crf.InstanceSpec{Name: fmt.Sprint(i), Graph: s.Graph, Rows: s.Rows, Cols: s.Cols}
+	spec.NodeFeat = features(s.Graph.NumNodes(), s.NodeFeatures)
+	spec.EdgeFeat = features(s.Graph.NumEdges(), s.EdgeFeatures)
+	spec.Labels = o.sample(instances.Must(crf.NewInstance(&o.Truth.Schema, spec)), i, threads)
+	o.Instances = append(o.Instances, instances.Must(crf.NewInstance(&o.Truth.Schema, spec)))
 }
 
 // sample draws every sample in a chain, and from a random source, of its own.
@@ -133,6 +115,12 @@ func gaussian(x []float64, rng *rand.Rand, scale float64) {
 	}
 }
 
+// paperSide is how many rows and columns a grid of the paper's study has.
+const paperSide = 50
+
+// fillGrid writes the paper's grid.
+func fillGrid(f *folder, seed uint64) { Grid(paperSide, paperSide, seed).fill(f) }
+
 // Write writes a problem into a folder: an .npz for each instance, and the true model.
 func (s Synthetic) Write(path string) error {
 	f := &folder{path: path}
@@ -141,11 +129,7 @@ func (s Synthetic) Write(path string) error {
 }
 
 func (s Synthetic) fill(f *folder) {
-	o, err := Generate(s, runtime.GOMAXPROCS(0))
-	if err != nil {
-		f.err = err
-		return
-	}
+	o := Generate(s, runtime.GOMAXPROCS(0))
 	for _, in := range o.Instances {
 		f.npz(in.Name+".npz", &dataset.Arrays{
 			Edges:        in.Graph.Pairs(),
@@ -160,17 +144,4 @@ func (s Synthetic) fill(f *folder) {
 	})
 	directed := true
 	f.manifest("", dataset.Manifest{States: o.Truth.Schema.NodeTypes[0].States, Directed: &directed})
-}
-
-// paperSide is how many rows and columns a grid of the paper's study has.
-const paperSide = 50
-
-// fillGrid writes the paper's grid.
-func fillGrid(f *folder, seed uint64) {
-	s, err := Grid(paperSide, paperSide, seed)
-	if err != nil {
-		f.err = err
-		return
-	}
-	s.fill(f)
 }

@@ -3,17 +3,15 @@ package synthetic
 import (
 	"slices"
 	"testing"
-
-	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestGenerateIsDetermined: one seed gives one problem whatever the threads, of which more samples leave all else as
 // it is; another seed gives another problem.
 func TestGenerateIsDetermined(t *testing.T) {
 	generate := func(seed uint64, samples, threads int) *Generated {
-		s := oracle.Must(Grid(8, 7, seed))(t)
+		s := Grid(8, 7, seed)
 		s.States, s.NodeFeatures, s.EdgeFeatures, s.Samples, s.Sweeps = 3, 3, 2, samples, 20
-		return oracle.Must(Generate(s, threads))(t)
+		return Generate(s, threads)
 	}
 	features := func(x *Generated) []float64 { return x.Instances[0].NodeFeatures(0).Data().Double }
 	same := func(x, y *Generated) bool {

@@ -58,14 +58,14 @@ type network struct {
 func specs(side, nodes int) map[string]synthetic.Synthetic {
 	ba := synthetic.Synthetic{Seed: 1}
 	ba.Graph = must(gen.BarabasiAlbert(nodes, 2, ba.Source(synthetic.StreamGraph, 0)))
-	return map[string]synthetic.Synthetic{"grid": must(synthetic.Grid(side, side, 1)), "ba": ba}
+	return map[string]synthetic.Synthetic{"grid": synthetic.Grid(side, side, 1), "ba": ba}
 }
 
 func newNetwork(tb testing.TB, spec synthetic.Synthetic, states int) *network {
 	tb.Helper()
 	// Labels play no part in what an iteration takes: one sample that is drawn in haste will do.
 	spec.States, spec.Samples, spec.Sweeps, spec.WeightScale = states, 1, 1, 0.3
-	drawn := must(synthetic.Generate(spec, 1))
+	drawn := synthetic.Generate(spec, 1)
 	clear(drawn.Truth.Weights)
 	n := &network{
 		// So little regularisation that small networks, too, are far from their optimum.

@@ -85,7 +85,7 @@ func (p Problem) build(threads int) (*bench, error) {
 	var err error
 	switch p.Kind {
 	case Grid:
-		spec, err = synthetic.Grid(p.Size, p.Size, p.Seed)
+		spec = synthetic.Grid(p.Size, p.Size, p.Seed)
 	case BA:
 		spec.Graph, err = gen.BarabasiAlbert(p.Size, baAttached, spec.Source(synthetic.StreamGraph, 0))
 	default:
@@ -95,10 +95,7 @@ func (p Problem) build(threads int) (*bench, error) {
 		return nil, err
 	}
 	spec.WeightScale, spec.States = p.WeightScale, p.States
-	generated, err := synthetic.Generate(spec, threads)
-	if err != nil {
-		return nil, err
-	}
+	generated := synthetic.Generate(spec, threads)
 	model, err := crf.NewModel(generated.Truth.Schema)
 	if err != nil {
 		return nil, err

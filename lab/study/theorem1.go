@@ -130,15 +130,9 @@ const theoremBlocks = 2
 // problem draws the model's problem.
 func (p theoremPlan) problem() (learn.Problem, error) {
 	if p.Model == templated {
-		grid, err := synthetic.Grid(p.Rows, p.Cols, p.Seed)
-		if err != nil {
-			return learn.Problem{}, err
-		}
+		grid := synthetic.Grid(p.Rows, p.Cols, p.Seed)
 		grid.States, grid.NodeFeatures, grid.EdgeFeatures = p.States, p.Features, p.Features
-		g, err := synthetic.Generate(grid, 1)
-		if err != nil {
-			return learn.Problem{}, err
-		}
+		g := synthetic.Generate(grid, 1)
 		clear(g.Truth.Weights)
 		return learn.Problem{Model: g.Truth, Data: g.Instances, L2: p.L2}, nil
 	}
