@@ -314,7 +314,10 @@ class Estimator(_Plain):
     def _says(self, folder: Folder, verb: str) -> Callable[[dict[str, Any]], str]:
         """Return what writes parts of messages as users know them."""
         parameters = {o: n for n, o in self._options.items()} | {"class-weights": "class_weight", "init": "warm_start", "directed": "directed"}
-        parameters = {o: n for o, n in parameters.items() if n in self._names()} | {"samples": "n_samples"}
+        parameters = {o: n for o, n in parameters.items() if n in self._names()} | {"samples": "n_samples", "clamp": "predict(X, y)"}
+        verb = "predict" if verb == "eval" else verb
+        if verb == "predict":  # which may advise to train otherwise
+            parameters = {o.replace("_", "-"): f'options["{o}"]' for o in OPTIONS["train"] if o not in OPTIONS[verb]} | parameters
         return says(verb, "predict_options" if verb == "predict" else "options", parameters, lambda *at: self._spot(folder, *at), self._where)
 
     def _spot(self, folder: Folder, file: str, line: str, place: str) -> str:
@@ -500,8 +503,8 @@ class Classifier(Estimator):
         if y is not None:
             self._labelled(instances, self._labels_of(X, y), Labels(self.classes_, self._hides()))
             clamp = ["--clamp"] * hold
-        elif verb == "predict" and hold and getattr(self, "_alone_", None) in [[_mark(i)] for i in instances[:1]]:
-            warn(["X is the network of fit, of whose labels none is held: predict(X, y) holds those that are known"])
+        elif verb == "predict" and getattr(self, "_alone_", None) in [[_mark(i)] for i in instances[:1]]:
+            warn(["X is the network of fit, of whose labels none is held: predict(X, y) holds those that are known, and NodeCRF always does"])
         jobs = [f"--threads={threads(self.n_jobs)}"] if self.n_jobs not in (None, -1) else []
         with self._data(instances, {"hidden_labels": True}) as folder:
             self.save(folder / MODEL)

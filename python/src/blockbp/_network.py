@@ -46,7 +46,13 @@ class Network:
     def write(self, path: str) -> None:
         """Write the network as a file of NumPy, which the command reads."""
         arrays = {"theta": self.theta, "edges": self.edges, "theta_uv": self.theta_uv, "states": self.states}
-        given = {k: np.asarray(a) for k, a in arrays.items() if a is not None}
+        given: dict[str, NDArray[Any]] = {}
+        for name in [k for k, a in arrays.items() if a is not None]:
+            try:
+                given[name] = np.asarray(arrays[name])
+            except ValueError as err:
+                fill = "; fill rows up, and say in states how many states each variable has" if name == "theta" else ""
+                raise ValueError(f"network.{name} is no array, as its parts have different lengths{fill}") from err
         if "edges" in given and given["edges"].size == 0:
             del given["edges"]
             if np.ndim(given.get("theta_uv", 0)) == 1 or np.shape(given.get("theta_uv", 0))[:1] == (0,):
