@@ -314,6 +314,24 @@ def test_weights_and_statistics() -> None:
         np.testing.assert_array_equal(PottsModel(errors="none").fit(hidden, edges).couplings_, by_none)
 
 
+def test_ends_of_directed_couplings(tmp_path: Path) -> None:
+    """Couplings of edges whose larger end is first stay with that end, in a file too."""
+    a = np.random.default_rng(0).integers(0, 3, 600)
+    b = np.where(np.arange(600) % 3 > 0, (a + 1) % 3, a)
+    counts = np.histogram2d(a, b, [-0.5, 0.5, 1.5, 2.5])[0]
+    want = PottsModel(directed=True).fit(np.stack([a, b], 1))
+    model = PottsModel.from_statistics(np.array([[1, 0]]), counts.T[None], directed=True)
+    model.save(tmp_path / "m")
+    for turned in (model, PottsModel.load(tmp_path / "m", [[1, 0]])):
+        assert turned.edges_.tolist() == [[1, 0]]
+        np.testing.assert_allclose(turned.couplings_[0].T, want.couplings_[0], atol=0.02)
+    with pytest.raises(ValueError, match="directed couplings, and its file does not say between which sites"):
+        PottsModel.load(tmp_path / "m")
+    for message, more in {r"^edge_means\[0\]: has entries from": {}, "^from_statistics go with neither select_edges": {"select_edges": "ebic"}}.items():
+        with pytest.raises(ValueError, match=message):
+            PottsModel.from_statistics(np.array([[0, 1]]), -counts[None], **more)
+
+
 def test_select_edges(tmp_path):
     """Of all pairs of a ring's sites those of the ring stay, and a saved model knows them."""
     samples, edges, J = ring(count=1000)

@@ -49,7 +49,8 @@ _UNFINISHED = {
     "interrupted": "fit again",
 }
 
-RUN, DATA, RESULT, METRICS, MEANS = "run", "data", "result.json", "metrics.jsonl", "--statistics=means.npz"
+RUN, DATA, RESULT, METRICS, STATISTICS = "run", "data", "result.json", "metrics.jsonl", "means.npz"
+MEANS = "--statistics=" + STATISTICS
 
 
 T = TypeVar("T")
@@ -87,7 +88,7 @@ classes_ : ndarray of shape [classes]
     {results}""",
     "couplings": """\
 edges_ : int ndarray of shape [edges, 2]
-        The pairs of sites, the smaller first, in the order given to fit.
+        The pairs of sites, the smaller first, in the order given to fit; of from_statistics, and of the command, as given.
     errors_ : dict of str to ndarray, or None
         Standard errors of ``"couplings"`` and ``"fields"``.
     feature_names_in_ : ndarray of str
@@ -314,7 +315,7 @@ class Estimator(_Plain):
     def _says(self, folder: Folder, verb: str) -> Callable[[dict[str, Any]], str]:
         """Return what writes parts of messages as users know them."""
         parameters = {o: n for n, o in self._options.items()} | {"class-weights": "class_weight", "init": "warm_start", "directed": "directed"}
-        parameters = {o: n for o, n in parameters.items() if n in self._names()} | {"samples": "n_samples", "clamp": "predict(X, y)"}
+        parameters = {o: n for o, n in parameters.items() if n in self._names()} | {"samples": "n_samples", "clamp": "predict(X, y)", "statistics": "from_statistics"}
         verb = "predict" if verb == "eval" else verb
         if verb == "predict":  # which may advise to train otherwise
             parameters = {o.replace("_", "-"): f'options["{o}"]' for o in OPTIONS["train"] if o not in OPTIONS[verb]} | parameters
