@@ -81,7 +81,7 @@ _SHARED = {  # a text may have a later one in it
         masked entries hide. "auto", of ChainCRF, is None, with a warning where -1 stands beside two others.
     {run}
     predict_options : dict, optional
-        Options of ``blockbp predict``, such as ``{"max_sweeps": 1000}``.""",
+        Options of ``blockbp predict``, such as ``{"max_sweeps": 1000}`` or ``{"cost": {label: 9}}``.""",
     "learned": """\
 classes_ : ndarray of shape [classes]
         The classes, sorted.
@@ -771,6 +771,8 @@ def _text(value: Any) -> str:
         return str(value).lower()
     if is_list(value):
         return ",".join(map(_text, value))
+    if is_mapping(value):  # as costs by class
+        return json.dumps({str(name): number.item() if isinstance(number, np.generic) else number for name, number in value.items()})
     return str(value)
 
 
