@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from conftest import stripes
 
-from blockbp import BlockbpWarning, GridCRF, IsingModel, PottsModel, infer
+from blockbp import BlockbpWarning, GridCRF, IsingModel, PottsModel, infer, sample
 from blockbp._model import Model
 
 
@@ -312,6 +312,19 @@ def test_weights_and_statistics() -> None:
         by_none = PottsModel(errors="none").fit(hidden, edges).couplings_
         hidden[::7, 2] = "?"
         np.testing.assert_array_equal(PottsModel(errors="none").fit(hidden, edges).couplings_, by_none)
+
+
+def test_evidence() -> None:
+    """Evidence of a model has its states, and the names of its sites, and is no number of a state."""
+    pandas = pytest.importorskip("pandas")
+    x = np.random.default_rng(0).integers(1, 4, (200, 3))
+    for model in (PottsModel().fit(x), PottsModel().fit(pandas.DataFrame(x, columns=["a", "b", "c"]))):
+        for site in [1, *getattr(model, "feature_names_in_", [])[1:2]]:
+            assert infer(model, evidence={site: 3}).marginals[1].tolist() == [0, 0, 1]
+            assert (sample(model, 5, {site: np.int64(1)}).states[:, 1] == 0).all()
+        with pytest.raises(ValueError, match="^evidence holds 0, which is no state: states are 1, 2, 3$"):
+            infer(model, evidence={1: 0})
+    assert infer(IsingModel().fit(np.where(x > 1, 1, -1)), evidence={0: -1}).marginals[0].tolist() == [1, 0]
 
 
 def test_ends_of_directed_couplings(tmp_path: Path) -> None:

@@ -505,7 +505,8 @@ class Classifier(Estimator):
             self._labelled(instances, self._labels_of(X, y), Labels(self.classes_, self._hides()))
             clamp = ["--clamp"] * hold
         elif verb == "predict" and getattr(self, "_alone_", None) in [[_mark(i)] for i in instances[:1]]:
-            warn(["X is the network of fit, of whose labels none is held: predict(X, y) holds those that are known, and NodeCRF always does"])
+            always = ", and NodeCRF always does" * (self._kind() == "GraphCRF")
+            warn([f"X is the network of fit, of whose labels none is held: predict(X, y) holds those that are known{always}"])
         jobs = [f"--threads={threads(self.n_jobs)}"] if self.n_jobs not in (None, -1) else []
         with self._data(instances, {"hidden_labels": True}) as folder:
             self.save(folder / MODEL)
