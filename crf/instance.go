@@ -61,10 +61,10 @@ func NewInstance(schema *Schema, spec InstanceSpec) (*Instance, error) {
 	if !(in.weight > 0) || math.IsInf(in.weight, 0) {
 		return nil, &Error{"weight", nil, fmt.Sprintf("is %v, want a positive, finite number", spec.Weight)}
 	}
-	n, m := spec.Graph.NumNodes(), spec.Graph.NumEdges()
-	if n == 0 {
+	if spec.Graph == nil || spec.Graph.NumNodes() == 0 {
 		return nil, fmt.Errorf("the network has no nodes")
 	}
+	n, m := spec.Graph.NumNodes(), spec.Graph.NumEdges()
 	if spec.Rows*spec.Cols != 0 && spec.Rows*spec.Cols != n {
 		return nil, fmt.Errorf("grid of %d×%d for %d nodes", spec.Rows, spec.Cols, n)
 	}
@@ -77,13 +77,7 @@ func NewInstance(schema *Schema, spec InstanceSpec) (*Instance, error) {
 		return nil, err
 	}
 	in.nodeRow, in.edgeRow = nodeRow, edgeRow
-	if err := in.checkEnds(); err != nil {
-		return nil, err
-	}
-	if err := in.checkFeatures(nodeCount, edgeCount); err != nil {
-		return nil, err
-	}
-	if err := in.checkLabels(); err != nil {
+	if err := cmp.Or(in.checkEnds(), in.checkFeatures(nodeCount, edgeCount), in.checkLabels()); err != nil {
 		return nil, err
 	}
 	return in, nil
@@ -175,16 +169,23 @@ func (in *Instance) checkFeatures(nodeCount, edgeCount []int) error {
 	return nil
 }
 
-func (in *Instance) checkLabels() error {
-	n := in.Graph.NumNodes()
-	for i, sample := range in.labels {
-		if len(sample) != n {
-			return fmt.Errorf("labels of sample %d have %d entries, want %d", i, len(sample), n)
+// checkSample returns an *Error where labels are not a state, or Unobserved, for each node.
+func (in *Instance) checkSample(i int, labels []int32) error {
+	if n := in.Graph.NumNodes(); len(labels) != n {
+		return &Error{"labels", []int{i}, fmt.Sprintf("has %d entries, want one for each of %d nodes", len(labels), n)}
+	}
+	for s, y := range labels {
+		if k := in.States(int32(s)); y < Unobserved || int(y) >= k {
+			return &Error{"labels", []int{i, s}, fmt.Sprintf("is %d, want %d (unobserved) or 0 to %d", y, Unobserved, k-1)}
 		}
-		for s, y := range sample {
-			if k := in.States(int32(s)); y < Unobserved || int(y) >= k {
-				return fmt.Errorf("labels[%d,%d] is %d, want %d (unobserved) or 0 to %d", i, s, y, Unobserved, k-1)
-			}
+	}
+	return nil
+}
+
+func (in *Instance) checkLabels() error {
+	for i, sample := range in.labels {
+		if err := in.checkSample(i, sample); err != nil {
+			return err
 		}
 	}
 	if in.counts != nil && len(in.counts) != len(in.labels) {

@@ -82,6 +82,7 @@ func TestInstanceErrors(t *testing.T) {
 		{"edge_types has 1 entries, want 2", func(s *InstanceSpec) { s.EdgeType = s.EdgeType[:1] }},
 		{"edge_types[1] is 7", func(s *InstanceSpec) { s.EdgeType = []int32{0, 7} }},
 		{`edges[1] = (0, 1) is of type "at", which joins node type "word" to "place", but its ends are of types "word" and "word"`, func(s *InstanceSpec) { s.EdgeType = []int32{0, 0} }},
+		{"the network has no nodes", func(s *InstanceSpec) { s.Graph = nil }},
 		{`edges[0] = (0, 2) is of type "next"`, func(s *InstanceSpec) { s.EdgeType = []int32{1, 1} }},
 		{"features for 1 node types and 2 edge types, the model has 2 and 2", func(s *InstanceSpec) { s.NodeFeat = s.NodeFeat[:1] }},
 		{"features for 2 node types and 1 edge types", func(s *InstanceSpec) { s.EdgeFeat = s.EdgeFeat[:1] }},
@@ -93,9 +94,9 @@ func TestInstanceErrors(t *testing.T) {
 			s.NodeType, s.EdgeType = []int32{0, 1, 1}, []int32{0}
 			s.NodeFeat = []Features{Constant(1, 2), Constant(2, 1)}
 		}},
-		{"labels of sample 1 have 2 entries, want 3", func(s *InstanceSpec) { s.Labels = append(s.Labels, []int32{0, 0}) }},
-		{"labels[1,2] is 2, want -1 (unobserved) or 0 to 1", func(s *InstanceSpec) { s.Labels = append(s.Labels, []int32{0, 2, 2}) }},
-		{"labels[0,0] is -2", func(s *InstanceSpec) { s.Labels[0][0] = -2 }},
+		{"labels[1]: has 2 entries, want one for each of 3 nodes", func(s *InstanceSpec) { s.Labels = append(s.Labels, []int32{0, 0}) }},
+		{"labels[1,2]: is 2, want -1 (unobserved) or 0 to 1", func(s *InstanceSpec) { s.Labels = append(s.Labels, []int32{0, 2, 2}) }},
+		{"labels[0,0]: is -2", func(s *InstanceSpec) { s.Labels[0][0] = -2 }},
 	} {
 		spec := fresh()
 		test.spoil(&spec)

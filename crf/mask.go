@@ -70,9 +70,13 @@ func (in *Instance) CheckLabels(s *Schema) error {
 }
 
 // CheckHeld is CheckLabels for labels [nodes] that are held while the others are inferred; Unobserved stands for
-// those, and nil for no labels. Inference given forbidden labels has no meaning, and where the ends of an edge are
-// all held it would not meet what forbids them.
+// those, and nil for no labels. Other numbers of labels, and states that do not exist, are refused, too. Inference
+// given forbidden labels has no meaning, and where the ends of an edge are all held it would not meet what forbids
+// them.
 func (in *Instance) CheckHeld(s *Schema, labels []int32) error {
+	if err := in.checkSample(0, labels); labels != nil && err != nil {
+		return err
+	}
 	if found := in.forbidden(s.mask(), labels, 0); found != nil {
 		found.Array = "held " + found.Array
 		found.Reason += " by the model, so nothing can be inferred from them; hold other labels"

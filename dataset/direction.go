@@ -51,8 +51,8 @@ func (l *loader) direct(s *crf.Schema) {
 		if t.Symmetric = t.U == t.V && !directed; directed && !said && !l.noted {
 			l.noted = true // types are decided on more than once
 			l.warn("{note=directed}every edge leads from a row to the next: edges of type %q are learned directed, "+
-				"as of what comes after what; if the order means nothing, say \"directed\": false in %s"+
-				"{!, or give --directed=false}", t.Name, ManifestName)
+				"as of what comes after what; if the order means nothing, {!say \"directed\": false in %s, or }give "+
+				"{directed=false}", t.Name, ManifestName)
 		}
 	}
 }

@@ -198,8 +198,8 @@ func (in *npzInstance) buildGraph(graphs *graphCache) {
 		if n := int32(in.nodes.count); edge.U == edge.V {
 			remedy = "leave loops out, in Python edges[edges[:, 0] != edges[:, 1]]"
 		} else if min(edge.U, edge.V) >= 0 && max(edge.U, edge.V) < n {
-			remedy = "in Python i = numpy.unique(numpy.sort(edges), axis=0, " +
-				"return_index=True)[1], and edges[i], edge_features[i]"
+			remedy = "in Python numpy.unique(numpy.sort(edges), axis=0, " +
+				"return_index=True)[1] are the rows of edges, and of their features, to keep"
 		} else if slices.Min(edges) > 0 && slices.Max(edges) == n {
 			remedy = "nodes count from 0: subtract 1"
 		}

@@ -2,6 +2,7 @@ package infer
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"slices"
 
@@ -45,11 +46,14 @@ func (l *Likelihood) Merge(o *Likelihood) {
 
 // Assess predicts an instance, as Predict does, and says how probable the labels of its samples are. clamp holds
 // labels, or is nil; count says which of the others are compared, nil: all. Labels of samples that are held, or not
-// counted, are not compared. Held states that the model forbids are a *crf.Error.
+// counted, are not compared. Labels that do not exist, and held states that the model forbids, are a *crf.Error.
 func (p *Predictor) Assess(
 	ctx context.Context, in *crf.Instance, clamp []int32, samples [][]int32, count []bool,
 ) (*Beliefs, *Likelihood, error) {
 	defer runtime.KeepAlive(in) // and with it the files that its features lie in
+	if n := in.Graph.NumNodes(); count != nil && len(count) != n {
+		return nil, nil, fmt.Errorf("infer: count has %d entries, want one for each of %d nodes", len(count), n)
+	}
 	r, beliefs, err := p.predict(ctx, in, clamp)
 	if err != nil {
 		return nil, nil, err
@@ -60,19 +64,21 @@ func (p *Predictor) Assess(
 	}
 	total := &Likelihood{}
 	for _, labels := range samples {
+		if err := in.CheckHeld(&crf.Schema{}, labels); err != nil { // which forbids nothing
+			return nil, nil, err
+		}
 		given, compared := join(clamp, labels, count)
 		if compared == 0 {
 			continue
 		}
-		one := &Likelihood{Labels: compared, Bound: bound}
 		joint, exact, err := p.logJoint(ctx, in, given)
 		if err != nil {
 			return nil, nil, err
 		}
+		one := &Likelihood{NegativeLog: logZ - joint, Bound: bound, Labels: compared}
 		if !exact {
 			one.Bound = counting.None // the difference of two values
 		}
-		one.NegativeLog = logZ - joint
 		total.Merge(one)
 	}
 	return beliefs, total, nil

@@ -3,6 +3,7 @@ package infer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"runtime"
 	"slices"
@@ -68,7 +69,7 @@ type Predictor struct {
 }
 
 // Predict infers the node marginals of an instance. clamp, if not nil, gives the states of nodes to hold fixed and −1
-// for the others; states that the model forbids are a *crf.Error.
+// for the others; states that do not exist, or that the model forbids, are a *crf.Error.
 func (p *Predictor) Predict(ctx context.Context, in *crf.Instance, clamp []int32) (*Beliefs, error) {
 	_, b, err := p.predict(ctx, in, clamp)
 	return b, err
@@ -76,6 +77,12 @@ func (p *Predictor) Predict(ctx context.Context, in *crf.Instance, clamp []int32
 
 func (p *Predictor) predict(ctx context.Context, in *crf.Instance, clamp []int32) (*inferred, *Beliefs, error) {
 	defer runtime.KeepAlive(in) // and with it the files that its features lie in
+	if !ground.SameShape(in.Schema(), &p.Model.Schema) || len(p.Model.Weights) != p.Model.Layout.Size {
+		return nil, nil, errors.New("infer: the instance, or the weights, are made for another schema than the model's")
+	}
+	if !(p.Temperature >= 0) || math.IsInf(p.Temperature, 0) {
+		return nil, nil, &OptionError{"Temperature", fmt.Sprintf("it is %v, want a number above 0, or 0", p.Temperature)}
+	}
 	if err := in.CheckHeld(&p.Model.Schema, clamp); err != nil {
 		return nil, nil, err
 	}

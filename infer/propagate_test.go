@@ -77,6 +77,21 @@ func TestJudgement(t *testing.T) {
 	}
 }
 
+// TestPairs: where no node has two neighbours a sweep forth and one back tell everything, as on all forests.
+func TestPairs(t *testing.T) {
+	g := must(graph.FromEdges(5, []int32{0, 2}, []int32{1, 3}))
+	p := oracle.RandomPairwise(source(1), g, []int32{3, 2, 2, 3, 2}, 2, 0)
+	exact := must(Marginals(t.Context(), p.Network(), Options{Method: Exact}))
+	for _, counts := range []*counting.Numbers{counting.Bethe(g), must(counting.SampledTreeReweighted(g, 1))} {
+		r := must(beliefPropagation(t.Context(), p, counts, Limits{MaxSweeps: 2}))
+		for s, row := range exact.Marginals {
+			for x := range row {
+				oracle.Near(t, r.Marginals[s][x], row[x], 1e-12, "node %d, state %d", s, x)
+			}
+		}
+	}
+}
+
 // TestInferenceErrors: networks and counting numbers that cannot be used.
 func TestInferenceErrors(t *testing.T) {
 	g := must(gen.Chain(3))

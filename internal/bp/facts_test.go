@@ -94,20 +94,18 @@ func addAgreement(rng *rand.Rand, table []float64, at []int, card []int32, g *gr
 	}
 }
 
-// TestNetErrors: shapes that do not fit, and a state that does not exist.
+// TestNetErrors: shapes that do not fit, and a node without states.
 func TestNetErrors(t *testing.T) {
 	g := legal(gen.Chain(3))
 	for _, test := range []struct {
-		card, observed []int32
-		counting       *counting.Numbers
-		want           string
+		card     []int32
+		counting *counting.Numbers
+		want     string
 	}{
-		{[]int32{2, 2}, nil, counting.Convex(g), "3 nodes and 2 edges, but 2 cardinalities"},
-		{[]int32{2, 0, 2}, nil, counting.Convex(g), "node 1 has 0 states, want at least 1"},
-		{[]int32{2, 2, 2}, []int32{-1}, counting.Convex(g), "1 observations for 3 nodes"},
-		{[]int32{2, 3, 2}, []int32{2, -1, -1}, counting.Convex(g), "node 0 is observed in state 2, it has 2 states"},
-		{[]int32{2, 2, 2}, nil, counting.Convex(legal(gen.Chain(2))), "counting numbers for 2 nodes and 1 edges"},
+		{[]int32{2, 2}, counting.Convex(g), "3 nodes and 2 edges, but 2 cardinalities"},
+		{[]int32{2, 0, 2}, counting.Convex(g), "node 1 has 0 states, want at least 1"},
+		{[]int32{2, 2, 2}, counting.Convex(legal(gen.Chain(2))), "counting numbers for 2 nodes and 1 edges"},
 	} {
-		oracle.Fails(NewNet(g, test.card, test.counting, test.observed))(t, test.want)
+		oracle.Fails(NewNet(g, test.card, test.counting, nil))(t, test.want)
 	}
 }

@@ -81,7 +81,7 @@ func (w *Workspace) choose(net *Net, block *partition.Block, limits *Limits) pla
 	y, facts := plan{together: 1, damping: limits.Damping}, net.Counting.Facts
 	switch {
 	case !limits.Accelerated:
-	case facts.Dual:
+	case facts.Dual && facts.Bound != counting.Exact:
 		y.accelerated, y.damping, y.momentum = true, momentumDamping, mostMomentum
 		w.last.fit(net)
 		if w.planWavefront(net, block) {

@@ -36,19 +36,11 @@ type Net struct {
 }
 
 // NewNet returns the shape of inference on g, whose node s has card[s] states.
-// observed may be nil. The slices are kept without copying.
+// observed, states of nodes or −1, may be nil. The slices are kept without copying.
 func NewNet(g *graph.Graph, card []int32, counting *counting.Numbers, observed []int32) (*Net, error) {
 	if len(card) != g.NumNodes() || len(counting.Node) != g.NumNodes() || len(counting.Edge) != g.NumEdges() {
 		return nil, fmt.Errorf("bp: %d nodes and %d edges, but %d cardinalities and counting numbers for %d nodes and %d "+
 			"edges", g.NumNodes(), g.NumEdges(), len(card), len(counting.Node), len(counting.Edge))
-	}
-	if observed != nil && len(observed) != g.NumNodes() {
-		return nil, fmt.Errorf("bp: %d observations for %d nodes", len(observed), g.NumNodes())
-	}
-	for s, y := range observed {
-		if y >= card[s] {
-			return nil, fmt.Errorf("bp: node %d is observed in state %d, it has %d states", s, y, card[s])
-		}
 	}
 	net := &Net{Graph: g, Card: card, Counting: counting, Observed: observed, rhoNode: counting.Rho}
 	if net.class, net.classes = counting.EdgeClass, counting.Classes; net.classes == 1 {

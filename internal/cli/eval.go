@@ -104,10 +104,10 @@ func (a *app) evalModel(f *evalFlags, m *job.Model, args []string) (*job.Scored,
 		return nil, err
 	}
 	if text := s.Unsettled.String(); text != "" {
-		a.note("%s: %s", name, option.Text(text))
+		a.note("{!%s: }%s", name, option.Text(text))
 	}
 	if s.Unproved > 0 {
-		a.note("%s: the joint states of %d of %d instances are not proved to be the most probable", name, s.Unproved,
+		a.note("{!%s: }the joint states of %d of %d instances are not proved to be the most probable", name, s.Unproved,
 			len(e.Instances))
 	}
 	if text := m.LearnedFrom(e); text != "" {

@@ -72,7 +72,7 @@ func (a *app) predict(f *predictFlags, args []string) error {
 		a.note("%s", text)
 	}
 	if p.Unproved > 0 {
-		a.note("the joint states of %d of %d instances are not proved to be the most probable; predict.json has the gaps",
+		a.note("the joint states of %d of %d instances are not proved to be the most probable{!; predict.json has the gaps}",
 			p.Unproved, len(p.Instances))
 	}
 	return a.print(f.json, p, "%s labelled in %.2f s: %s\n", describe.Counted(len(p.Instances), "instance"), p.Seconds,

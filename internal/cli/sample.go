@@ -170,6 +170,6 @@ func (a *app) reportSamples(f *sampleFlags, sampled []*describe.Samples, elapsed
 	if f.requireConvergence {
 		return &exitError{exitNotConverged, errors.New("not converged: " + reason)}
 	}
-	a.note("not converged: %s", reason)
+	a.note("not converged: %s", option.Text(reason))
 	return nil
 }

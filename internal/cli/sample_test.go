@@ -85,7 +85,7 @@ func TestSampleUnconverged(t *testing.T) {
 	net := writeFile(t, filepath.Join(folder, "loop.uai"), loopUAI)
 	out := filepath.Join(folder, "out.npz")
 	o := mustRun(t, "sample", net, "-o", out, "--sampler", "gibbs", "--samples", "3", "-q")
-	o.says(t, "note: not converged: loop: 3 draws of 3 chains are too few to judge")
+	o.says(t, "note: not converged: loop: 3 draws of 3 chains are too few to judge; want more --samples")
 	oracle.Equal(t, len(samples(t, out)), 3, "draws")
 	os.Remove(out)
 	run(t, "sample", net, "-o", out, "--sampler", "gibbs", "--samples", "40", "-q", "--require-convergence").wantFailure(t, 5, "not converged", "variable")

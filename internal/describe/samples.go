@@ -6,6 +6,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/npy"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/internal/uai"
 	"github.com/blockbp/blockbp/mrf"
@@ -116,21 +117,21 @@ func WriteDraws(path string, n *mrf.Network, evidence map[int]int, seed uint64, 
 
 // Shortfall says why draws did not converge; nothing where they did.
 func (s *Samples) Shortfall(maxRHat, minESS float64) string {
-	d := s.Diagnosis
+	d, name := s.Diagnosis, option.Literal(s.Name)
 	switch {
 	case s.Converged:
 		return ""
 	case !d.Irreducible:
 		return fmt.Sprintf("%s: hard zeros may keep Gibbs sampling from reaching all possible states: it is not proved "+
-			"that it is ergodic", s.Name)
+			"that it is ergodic", name)
 	case d.WorstRHat == nil:
-		return fmt.Sprintf("%s: %d draws of %d chains are too few to judge; want more {samples}", s.Name, s.Draws, s.Chains)
+		return fmt.Sprintf("%s: %d draws of %d chains are too few to judge; want more {samples}", name, s.Draws, s.Chains)
 	case !(float64(d.MaxRHat) <= maxRHat):
 		return fmt.Sprintf("%s: R-hat of variable %s is %.4g, want at most %g: raise {samples}, {burn-in} or {thin}",
-			s.Name, uai.Named(s.names, *d.WorstRHat), float64(d.MaxRHat), maxRHat)
+			name, option.Literal(uai.Named(s.names, *d.WorstRHat)), float64(d.MaxRHat), maxRHat)
 	}
 	return fmt.Sprintf("%s: variable %s has %.0f effective draws, want at least %g: raise {samples} or {thin}",
-		s.Name, uai.Named(s.names, *d.WorstESS), float64(d.MinESS), minESS)
+		name, option.Literal(uai.Named(s.names, *d.WorstESS)), float64(d.MinESS), minESS)
 }
 
 // Text is a line for people.

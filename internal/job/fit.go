@@ -74,8 +74,8 @@ func (r *run) keepBest(ctx context.Context, result *Result) (scored *Scored, err
 	case best == nil || slices.Equal(p.original(best).Weights, result.Model.Model.Weights):
 		return nil, nil
 	case p.Options.EarlyStop != "":
-		p.tell(r.watch, "{early-stop}: the weights are those of the best evaluation, and their objective is not known; "+
-			"that of the last ones is in metrics.jsonl")
+		p.tell(r.watch, "{early-stop}: the weights are those of the best evaluation, and their objective is not known"+
+			"{!; that of the last ones is in metrics.jsonl}")
 	case result.Status != learn.TimeLimit:
 		return nil, nil
 	default:

@@ -13,6 +13,7 @@
 package option
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,8 +36,9 @@ var fields = map[string]string{
 	"standardise": "Options.Standardise", "threads": "Options.Threads",
 
 	"bins": "dataset.Options.Bins", "clamp": "dataset.Options.NoLabels", "columns": "dataset.Options.Columns",
-	"directed": "dataset.Options.Directed", "edge-features": "dataset.Options.Edges",
-	"features": "dataset.Options.FeatureDir", "hops": "dataset.Options.Hops",
+	"directed": "dataset.Options.Directed", "directed=false": "dataset.Options.Tied = true",
+	"edge-features": "dataset.Options.Edges",
+	"features":      "dataset.Options.FeatureDir", "hops": "dataset.Options.Hops",
 	"kind": "dataset.Options.Kind", "labels": "dataset.Options.LabelDir",
 	"lattice": "dataset.Options.Lattice", "list": "dataset.Options.List",
 	"min-count": "dataset.Options.MinCount",
@@ -136,7 +138,7 @@ func partOf(all, name, mark, value string) Part {
 		if _, err := strconv.ParseFloat(value, 64); err != nil && value != "true" && value != "false" {
 			value = strconv.Quote(value)
 		}
-		p.program += " = " + value
+		p.program = cmp.Or(fields[name+"="+p.Value], p.program+" = "+value) // a switch may be another field where it is off
 	}
 	return p
 }

@@ -51,6 +51,7 @@ func TestParts(t *testing.T) {
 func TestLiterals(t *testing.T) {
 	user := "{l2} {seed=3} {!x} { }"
 	oracle.Equal(t, option.Command("{directed=false}, {l2=1}"), "--directed=false, --l2 1", "a switch that is off")
+	oracle.Equal(t, option.Go("{directed=false}"), "dataset.Options.Tied = true", "what is another field where it is off")
 	oracle.Equal(t, option.Command("{resume!train "+option.Literal(user)+" --resume}"), "train "+user+" --resume",
 		"a literal within a reference")
 	oracle.Equal(t, option.Command(option.Literal(option.Literal(user))), user, "a literal")

@@ -54,7 +54,7 @@ func readPotentials(path string, r io.ReaderAt, size int64, budget *memory.Budge
 	f := &potentialsFile{Set: npy.Set{Problems: option.Problems{File: path}, Rules: potentialArrays}, budget: budget,
 		p: &mrf.Pairwise{NodeAt: []int{0}, EdgeAt: []int{0}}}
 	f.ReadArchive(r, size, budget)
-	if len(f.List) > 0 && f.Arrays != nil && f.Arrays[thetaArray].Shape == nil && f.Arrays[edgeThetaArray].Shape == nil {
+	if len(f.List) > 0 && !f.Partial && f.Arrays[thetaArray].Shape == nil && f.Arrays[edgeThetaArray].Shape == nil {
 		return nil, &Error{File: path, Problem: fmt.Sprintf("it holds no potentials (%s, %s); an instance is a network only "+
 			"together with a model, as in blockbp sample DATA -m RUN", thetaArray, edgeThetaArray)}
 	}

@@ -123,7 +123,8 @@ def test_a_single_graph_with_a_mask() -> None:
     assert b"X is the network of fit" in elsewhere.stderr
     assert crf.predict(g, np.where(mask, t, -1)).shape == predicted.shape == t.shape  # without a warning, as of another network
     assert crf.predict_proba(Graph(g.x + 1e-9, g.edges, g.edge_x)).shape == (len(t), 3)
-    assert crf.score(Graph(g.x, g.edges, g.edge_x, ~mask), t) == (predicted == t)[~mask].mean()
+    with pytest.warns(BlockbpWarning, match=r"none is held: predict\(X, y\) .*, and NodeCRF always does$"):
+        assert crf.score(Graph(g.x, g.edges, g.edge_x, ~mask), t) == (predicted == t)[~mask].mean()
     assert GraphCRF().fit((g.x, g.edges, g.edge_x), t).predict((g.x, g.edges, g.edge_x)).shape == t.shape
 
 
@@ -306,7 +307,24 @@ def test_mistakes() -> None:
     wants(r"^X\[1\]\.x has 2 features, want 3", Graph(x[:, :2], edges, edge_x))
     wants(r"^X\[1\]\.mask is int64", Graph(x, edges, edge_x, np.arange(len(x))))
     wants(r"^X\[1\]: it is str", "graph")  # type: ignore[arg-type]
+    wants(r"^X\[1\]\.edges\[2, 5\] is nan, want a number, which is 0 where", Graph(x, np.where(np.arange(256).reshape(16, 16) == 37, np.nan, 0)))
     wants(r"^y\[2\] has the shape \[3\], want \[17\]", y=[*y[:2], y[2][:3]])
+    with pytest.raises(ValueError, match=r"^X has 1 and y 17 entries: want as many; of a single graph give \[y\]"):
+        GraphCRF().fit(graphs[2:], y[2])
+
+
+def test_words_of_notes() -> None:
+    """What notes advise has its name here, of training too where predict says it, and no file or option of the command."""
+    rng = np.random.default_rng(0)
+    y = rng.permutation(np.repeat([0, 1], 150))
+    chain = Graph(y[:, None] + rng.normal(0, 1, (300, 1)), np.stack([np.arange(299), np.arange(1, 300)], 1))
+    assert GraphCRF().fit(chain, y).notes_[0].endswith(" as of what comes after what; if the order means nothing, give directed=False")
+    crf = GraphCRF(directed=False, counting="convex", predict_options={"max_sweeps": 1, "tol": 1e-12}).fit(chain, y)
+    with pytest.warns(BlockbpWarning, match=r'^inference of 1 of 1 .*; raise predict_options\["max_sweeps"\]'):
+        assert crf.log_likelihood(chain, y) < 0
+    crf.predict_options = None
+    with pytest.warns(BlockbpWarning, match=r'or options\["no_edges"\], and hold labels that are known here by predict\(X, y\)$'):
+        crf.predict(Graph(chain.x + 9, chain.edges))
 
 
 def test_data_frames() -> None:
@@ -356,7 +374,8 @@ def test_labels_of_pandas(dtype: str) -> None:
         NodeCRF(Graph(x, matrix)).fit(np.arange(len(y)), y.where(train)),
     ):
         assert crf.classes_.tolist() == of and np.array_equal(crf.coef_["node"], want.coef_["node"])
-    assert crf.score(np.arange(len(y)), y.where(train)) == 1
+    with pytest.warns(BlockbpWarning, match=f"^{train.sum()} of the {train.sum()} labels compared are of nodes whose labels fit has, and holds"):
+        assert crf.score(np.arange(len(y)), y.where(train)) == 1
     assert (got := GraphCRF().fit(Graph(x, matrix, mask=train), y)).score(Graph(x, matrix, mask=~train), y) == want.score(Graph(x, matrix, mask=~train), number)
     assert got.predict(Graph(x, matrix)).tolist() == [of[k] for k in want.predict(Graph(x, matrix)).astype(int)]
 
@@ -390,6 +409,17 @@ def test_networkx_without_features() -> None:
         networkx.set_node_attributes(club, {v: {"x": v / 9, "y": -v} for v in club})  # of two coordinates x alone counts
     with pytest.raises(ValueError, match=r"^X\[0\]: two nodes of it have several edges: networkx.Graph\(graph\) keeps one"):
         GraphCRF().fit(networkx.MultiGraph([*club.edges, (0, 1)]), known)
+    nodes, path = networkx.Graph(), networkx.Graph()
+    nodes.add_nodes_from([(0, {"x": 1}), (1, {"x": [1, 2]})])
+    path.add_edges_from([(0, 1, {"x": [1, 2]}), (1, 2, {"x": [1]})])
+    for message, graph in {
+        "it has no nodes": networkx.Graph(),
+        r"an edge joins node 'b' to itself: graph\.remove_edges_from\(list\(networkx\.selfloop_edges": networkx.Graph([("a", "b"), ("b", "b")]),
+        "node 1 has 2 features in x, and node 0 1": nodes,
+        r"edge \(1, 2\) has 1 features in x, and edge \(0, 1\) 2": path,
+    }.items():
+        with pytest.raises(ValueError, match=r"^X\[0\]: " + message):
+            GraphCRF().fit(graph, {})
     bare = networkx.Graph(list(club.edges))
     bare = networkx.relabel_nodes(bare, {v: f"p{v}" for v in bare})
     known = {f"p{v}": c for v, c in known.items()}

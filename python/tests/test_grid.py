@@ -196,8 +196,9 @@ def test_options_of_predictions() -> None:
     X, y = stripes()
     crf = GridCRF().fit(X, y)
     p = crf.predict_proba(X)
-    crf.set_params(predict_options={"cost": "0=1000"})
-    assert (crf.predict(X) == 0).sum() > (p.argmax(-1) == 0).sum()
+    for cost in ("0=1000", {0: 1000}, {np.int64(0): np.float64(1000)}):
+        crf.set_params(predict_options={"cost": cost})
+        assert (crf.predict(X) == 0).sum() > (p.argmax(-1) == 0).sum()
     crf.set_params(predict_options={"max_sweeps": 1})
     with pytest.warns(BlockbpWarning, match=r'not settled.*raise predict_options\["max_sweeps"\]; with .* other than counting="convex" they may never') as told:
         crf.predict(X)

@@ -138,6 +138,8 @@ def test_mistakes(tmp_path: Path) -> None:
     wants(r"^evidence: variable 1 has state 3, want 0 to 2", network, evidence={1: 3})
     wants(r"^evidence is list, want a dict", network, evidence=[1])
     wants(r"^network is int", 3)
+    wants(r'^network\.theta: reading the arrays .*; options\["memory"\]=.* allows it$', network, options={"memory": "100B"})
+    wants(r"^network\.theta is no array, as its parts have different lengths; fill rows up, and say in states", Network([[0, 1], [0, 1, 2]]))
     wants(r"every joint state has probability zero", Network([[0.0, 0], [0, 0]], [[0, 1]], np.full((2, 2), -np.inf)))
     with pytest.raises(ValueError, match=r'"nonsense": .*want auto, bp, exact'):
         infer(network, method="nonsense")

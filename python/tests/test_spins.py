@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from conftest import stripes
 
-from blockbp import BlockbpWarning, GridCRF, IsingModel, PottsModel, infer
+from blockbp import BlockbpWarning, GridCRF, IsingModel, PottsModel, infer, sample
 from blockbp._model import Model
 
 
@@ -312,6 +312,37 @@ def test_weights_and_statistics() -> None:
         by_none = PottsModel(errors="none").fit(hidden, edges).couplings_
         hidden[::7, 2] = "?"
         np.testing.assert_array_equal(PottsModel(errors="none").fit(hidden, edges).couplings_, by_none)
+
+
+def test_evidence() -> None:
+    """Evidence of a model has its states, and the names of its sites, and is no number of a state."""
+    pandas = pytest.importorskip("pandas")
+    x = np.random.default_rng(0).integers(1, 4, (200, 3))
+    for model in (PottsModel().fit(x), PottsModel().fit(pandas.DataFrame(x, columns=["a", "b", "c"]))):
+        for site in [1, *getattr(model, "feature_names_in_", [])[1:2]]:
+            assert infer(model, evidence={site: 3}).marginals[1].tolist() == [0, 0, 1]
+            assert (sample(model, 5, {site: np.int64(1)}).states[:, 1] == 0).all()
+        with pytest.raises(ValueError, match="^evidence holds 0, which is no state: states are 1, 2, 3$"):
+            infer(model, evidence={1: 0})
+    assert infer(IsingModel().fit(np.where(x > 1, 1, -1)), evidence={0: -1}).marginals[0].tolist() == [1, 0]
+
+
+def test_ends_of_directed_couplings(tmp_path: Path) -> None:
+    """Couplings of edges whose larger end is first stay with that end, in a file too."""
+    a = np.random.default_rng(0).integers(0, 3, 600)
+    b = np.where(np.arange(600) % 3 > 0, (a + 1) % 3, a)
+    counts = np.histogram2d(a, b, [-0.5, 0.5, 1.5, 2.5])[0]
+    want = PottsModel(directed=True).fit(np.stack([a, b], 1))
+    model = PottsModel.from_statistics(np.array([[1, 0]]), counts.T[None], directed=True)
+    model.save(tmp_path / "m")
+    for turned in (model, PottsModel.load(tmp_path / "m", [[1, 0]])):
+        assert turned.edges_.tolist() == [[1, 0]]
+        np.testing.assert_allclose(turned.couplings_[0].T, want.couplings_[0], atol=0.02)
+    with pytest.raises(ValueError, match="directed couplings, and its file does not say between which sites"):
+        PottsModel.load(tmp_path / "m")
+    for message, more in {r"^edge_means\[0\]: has entries from": {}, "^from_statistics go with neither select_edges": {"select_edges": "ebic"}}.items():
+        with pytest.raises(ValueError, match=message):
+            PottsModel.from_statistics(np.array([[0, 1]]), -counts[None], **more)
 
 
 def test_select_edges(tmp_path):

@@ -49,7 +49,8 @@ _UNFINISHED = {
     "interrupted": "fit again",
 }
 
-RUN, DATA, RESULT, METRICS, MEANS = "run", "data", "result.json", "metrics.jsonl", "--statistics=means.npz"
+RUN, DATA, RESULT, METRICS, STATISTICS = "run", "data", "result.json", "metrics.jsonl", "means.npz"
+MEANS = "--statistics=" + STATISTICS
 
 
 T = TypeVar("T")
@@ -80,14 +81,14 @@ _SHARED = {  # a text may have a later one in it
         masked entries hide. "auto", of ChainCRF, is None, with a warning where -1 stands beside two others.
     {run}
     predict_options : dict, optional
-        Options of ``blockbp predict``, such as ``{"max_sweeps": 1000}``.""",
+        Options of ``blockbp predict``, such as ``{"max_sweeps": 1000}`` or ``{"cost": {label: 9}}``.""",
     "learned": """\
 classes_ : ndarray of shape [classes]
         The classes, sorted.
     {results}""",
     "couplings": """\
 edges_ : int ndarray of shape [edges, 2]
-        The pairs of sites, the smaller first, in the order given to fit.
+        The pairs of sites, the smaller first, in the order given to fit; of from_statistics, and of the command, as given.
     errors_ : dict of str to ndarray, or None
         Standard errors of ``"couplings"`` and ``"fields"``.
     feature_names_in_ : ndarray of str
@@ -314,7 +315,10 @@ class Estimator(_Plain):
     def _says(self, folder: Folder, verb: str) -> Callable[[dict[str, Any]], str]:
         """Return what writes parts of messages as users know them."""
         parameters = {o: n for n, o in self._options.items()} | {"class-weights": "class_weight", "init": "warm_start", "directed": "directed"}
-        parameters = {o: n for o, n in parameters.items() if n in self._names()} | {"samples": "n_samples"}
+        parameters = {o: n for o, n in parameters.items() if n in self._names()} | {"samples": "n_samples", "clamp": "predict(X, y)", "statistics": "from_statistics"}
+        verb = "predict" if verb == "eval" else verb
+        if verb == "predict":  # which may advise to train otherwise
+            parameters = {o.replace("_", "-"): f'options["{o}"]' for o in OPTIONS["train"] if o not in OPTIONS[verb]} | parameters
         return says(verb, "predict_options" if verb == "predict" else "options", parameters, lambda *at: self._spot(folder, *at), self._where)
 
     def _spot(self, folder: Folder, file: str, line: str, place: str) -> str:
@@ -500,8 +504,9 @@ class Classifier(Estimator):
         if y is not None:
             self._labelled(instances, self._labels_of(X, y), Labels(self.classes_, self._hides()))
             clamp = ["--clamp"] * hold
-        elif verb == "predict" and hold and getattr(self, "_alone_", None) in [[_mark(i)] for i in instances[:1]]:
-            warn(["X is the network of fit, of whose labels none is held: predict(X, y) holds those that are known"])
+        elif verb == "predict" and getattr(self, "_alone_", None) in [[_mark(i)] for i in instances[:1]]:
+            always = ", and NodeCRF always does" * (self._kind() == "GraphCRF")
+            warn([f"X is the network of fit, of whose labels none is held: predict(X, y) holds those that are known{always}"])
         jobs = [f"--threads={threads(self.n_jobs)}"] if self.n_jobs not in (None, -1) else []
         with self._data(instances, {"hidden_labels": True}) as folder:
             self.save(folder / MODEL)
@@ -767,6 +772,8 @@ def _text(value: Any) -> str:
         return str(value).lower()
     if is_list(value):
         return ",".join(map(_text, value))
+    if is_mapping(value):  # as costs by class
+        return json.dumps({str(name): number.item() if isinstance(number, np.generic) else number for name, number in value.items()})
     return str(value)
 
 

@@ -77,12 +77,14 @@ class Graph:
 
     @classmethod
     def _of_networkx(cls, graph: Any) -> Graph:
+        if not graph.nodes:
+            raise ValueError("it has no nodes: leave it out")
         without = [name for name, values in graph.nodes(data=True) if "x" not in values]
         if without and len(without) < len(graph.nodes):
             raise ValueError(f"node {without[0]!r} has no attribute x, its features: graph.nodes[{without[0]!r}]['x'] = [...]; give it to all or to none")
         if without or any(np.ndim(has["x"]) == 0 for _, has in graph.nodes(data=True)):  # as one of coordinates
             _unused("all features of nodes are graph.nodes[node]['x']", graph.nodes(data=True), "label", "target")
-        x = np.array([np.ravel(has.get("x", ())) for _, has in graph.nodes(data=True)], float if without else None)
+        x = _rows([(f"node {name!r}", has.get("x", ())) for name, has in graph.nodes(data=True)], float if without else None)
         return cls(x, *_joined(graph), nodes=list(graph.nodes))
 
 
@@ -194,7 +196,8 @@ class GraphCRF(Classifier):
         listed = [y] if _single(X) else as_list(y, "y")
         graphs = self._graphs(X)
         if len(listed) != len(graphs):
-            raise ValueError(f"X has {len(graphs)} and y {len(listed)} entries: want as many")
+            single = "; of a single graph give [y], or the graph itself for X" if len(graphs) == 1 else ""
+            raise ValueError(f"X has {len(graphs)} and y {len(listed)} entries: want as many{single}")
         return [_masked(g, labels, n) for n, (g, labels) in enumerate(zip(graphs, listed))]
 
     def _manifest(self, instances: Sequence[Instance]) -> dict[str, Any]:
@@ -241,8 +244,18 @@ def by_order(nodes: Any, numbers: str, remedy: str, start: bool = False, gaps: b
         warn([f"{numbers}, {', '.join(map(str, names[:3]))}, …, and not by their names: {remedy}"])
 
 
+def _rows(named: Sequence[tuple[str, Any]], dtype: Any = None) -> NDArray[Any]:
+    """Return the attributes x of nodes, or edges, as rows of features."""
+    for name, x in named:
+        if np.size(x) != np.size(named[0][1]):
+            raise ValueError(f"{name} has {np.size(x)} features in x, and {named[0][0]} {np.size(named[0][1])}: want as many")
+    return np.array([np.ravel(x) for _, x in named], dtype)
+
+
 def _joined(graph: Any) -> tuple[_Pairs, NDArray[Any] | None]:
     """Return the ends of the edges of a graph of networkx, and their features."""
+    if loops := [u for u, v in graph.edges() if u == v]:
+        raise ValueError(f"an edge joins node {loops[0]!r} to itself: graph.remove_edges_from(list(networkx.selfloop_edges(graph))) leaves such edges out")
     number = {name: n for n, name in enumerate(graph.nodes)}
     edges = np.array([(number[u], number[v]) for u, v in graph.edges()], np.int64).reshape(-1, 2)
     features = [values.get("x") for _, _, values in graph.edges(data=True)]
@@ -253,7 +266,7 @@ def _joined(graph: Any) -> tuple[_Pairs, NDArray[Any] | None]:
         _unused("edges have no features, which are graph.edges[u, v]['x']", graph.edges(data=True))
     if graph.is_multigraph() and len(set(map(tuple, edges.tolist()))) < len(edges):
         raise ValueError("two nodes of it have several edges: networkx.Graph(graph) keeps one of them")
-    return _Pairs(edges), np.array([np.ravel(f) for f in features]) if given else None
+    return _Pairs(edges), _rows([(f"edge {ends!r}", f) for ends, f in zip(graph.edges(), features)]) if given else None
 
 
 def _single(X: Any) -> bool:
@@ -357,6 +370,8 @@ def _of_matrix(matrix: Any, nodes: int, where: str) -> tuple[NDArray[Any], NDArr
         dense = numeric(_array(matrix), 2, where + ".edges", "[nodes, nodes]")
         edges = np.argwhere(dense)
         values = dense[edges[:, 0], edges[:, 1]]
+    if (unknown := np.flatnonzero(values != values)).size:  # NaN
+        raise ValueError(f"{where}.edges[{edges[unknown[0], 0]}, {edges[unknown[0], 1]}] is {values[unknown[0]]}, want a number, which is 0 where there is no edge")
     once, at, same = np.unique(edges[:, 0].astype(np.int64) * nodes + edges[:, 1], True, True)
     if len(once) < len(edges):
         total = np.zeros(len(once), np.result_type(values, np.int64))

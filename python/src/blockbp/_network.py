@@ -46,7 +46,13 @@ class Network:
     def write(self, path: str) -> None:
         """Write the network as a file of NumPy, which the command reads."""
         arrays = {"theta": self.theta, "edges": self.edges, "theta_uv": self.theta_uv, "states": self.states}
-        given = {k: np.asarray(a) for k, a in arrays.items() if a is not None}
+        given: dict[str, NDArray[Any]] = {}
+        for name in [k for k, a in arrays.items() if a is not None]:
+            try:
+                given[name] = np.asarray(arrays[name])
+            except ValueError as err:
+                fill = "; fill rows up, and say in states how many states each variable has" if name == "theta" else ""
+                raise ValueError(f"network.{name} is no array, as its parts have different lengths{fill}") from err
         if "edges" in given and given["edges"].size == 0:
             del given["edges"]
             if np.ndim(given.get("theta_uv", 0)) == 1 or np.shape(given.get("theta_uv", 0))[:1] == (0,):
@@ -142,7 +148,8 @@ def infer(
         Counting numbers of "bp", for which they ask; "trw" without. "trw", "convex" and "cover"
         bound the partition function from above; "bethe" often is the closest.
     evidence : dict of int to int, optional
-        States of observed variables; by names where a file of the network has some.
+        States of observed variables; by names where a file of the network has some. Of an IsingModel or
+        PottsModel they are those of its classes_, and sites may have the names of a data frame's columns.
     decode : {"auto", "exact", "trws"}, optional
         How the most probable state is found; None: not at all.
     random_state : int, optional
@@ -235,8 +242,7 @@ def sample(
 
 def _put(folder: Folder, network: Any, evidence: Mapping[int | str, int | str] | None) -> list[str]:
     """Write a network and its evidence, and return arguments."""
-    if hasattr(network, "network"):
-        network = network.network()
+    model, network = network, network.network() if hasattr(network, "network") else network
     if isinstance(network, Network):
         network.write(folder / NETWORK)
         source = NETWORK
@@ -248,6 +254,11 @@ def _put(folder: Folder, network: Any, evidence: Mapping[int | str, int | str] |
     if evidence:
         if not is_mapping(evidence):
             raise ValueError(f"evidence is {type(evidence).__name__}, want a dict of variables and their states")
+        if model is not network:  # whose states have names, and perhaps its sites
+            classes, sites = model.classes_.tolist(), list(getattr(model, "feature_names_in_", []))
+            if unknown := [x for x in evidence.values() if x not in classes]:
+                raise ValueError(f"evidence holds {unknown[0]!r}, which is no state: states are {', '.join(map(repr, classes))}")
+            evidence = {sites.index(s) if s in sites else s: classes.index(x) for s, x in evidence.items()}
         given: list[Any] = [x for item in evidence.items() for x in item]
         for x in given:
             if isinstance(x, bool) or not isinstance(x, (Integral, str)) or not str(x).split() == [str(x)]:

@@ -173,6 +173,8 @@ class NodeCRF(GraphCRF):
         """Return the share, by weight, of the known labels that predict finds. It is an error where none is known."""
         found, codes = self.predict(X) == label_array(y), self._truth(X, y, {})[1]
         known = (codes if self.graph is None else codes[self._nodes(X)[0]]) != -1
+        if self.known_ is not None and (held := int((self.known_[self._nodes(X)[0]][known] >= 0).sum())):
+            warn([f"{held} of the {known.sum()} labels compared are of nodes whose labels fit has, and holds, so that they count as right: leave these rows out"])
         weights = None if sample_weight is None else np.asarray(sample_weight)[known]
         return float(np.average(found[known], weights=weights))
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._arrays import Labels, is_list, known_of, label_array
-from ._base import DATA, MEANS, TRAINING, Estimator, documented, same_columns, warn, weights_of
+from ._base import DATA, MEANS, STATISTICS, TRAINING, Estimator, documented, same_columns, warn, weights_of
 from ._graph import Graph, instance_of
 from ._grid import grid_edges
 from ._model import Model
@@ -83,7 +83,7 @@ class _Couplings(Estimator):
         self.n_features_in_ = len(means["node_means"]) if "node_means" in means else int(self.edges_.max()) + 1
         self.classes_ = np.array([-1, 1]) if self._model == "ising" else np.arange(tables.shape[-1])
         with Folder(2 * tables.nbytes) as folder:
-            np.savez(folder / "means.npz", **means)
+            np.savez(folder / STATISTICS, **means)
             self._train(folder, [MEANS, "--model=" + self._model])
 
     def _about(self) -> str:
@@ -163,10 +163,13 @@ class _Couplings(Estimator):
         """
         self = super().load(path)
         if edges is not None or not hasattr(self, "edges_"):
-            given = self._chosen(_bonds(edges, self.n_features_in_))
-            if len(given) != len(self.coef_["edge"]) or not np.array_equal(given, getattr(self, "edges_", given)):
+            if edges is None and getattr(self, "directed", False):
+                raise ModelError("this model has directed couplings, and its file does not say between which sites: give the edges that it was learned with")
+            given = self._chosen(_bonds(edges, self.n_features_in_, True))
+            own = getattr(self, "edges_", given)
+            if len(given) != len(self.coef_["edge"]) or not np.array_equal(np.sort(given, 1), np.sort(own, 1)):
                 raise ModelError(f"these {len(given)} edges are not those of the {len(self.coef_['edge'])} couplings of the model: give those that it was learned with")
-            self.edges_ = given
+            self.edges_ = own  # first the end that couplings have first
             self._read_model()
         return self
 
@@ -178,7 +181,7 @@ class _Couplings(Estimator):
         self._name(model.about.get("sites", []))
         if "edges" in model.about or "columns" in model.recipe:  # of the command, which has read samples
             flat = model.about.get("edges", model.recipe.get("pairs"))
-            self.edges_ = _bonds(None if flat is None else np.array(flat, np.int64).reshape(-1, 2), sites)
+            self.edges_ = _bonds(None if flat is None else np.array(flat, np.int64).reshape(-1, 2), sites, True)
         if hasattr(self, "directed"):
             self.directed = not model.schema["edge_types"][0].get("symmetric", False)
 
@@ -258,6 +261,9 @@ class _Couplings(Estimator):
 
     def _where(self, instance: int) -> str:
         return "the samples"
+
+    def _spot(self, folder: Folder, file: str, line: str, place: str) -> str:
+        return place if file == STATISTICS else super()._spot(folder, file, line, place)
 
     def _place(self, folder: Folder, instance: int, array: str, index: list[int]) -> str:
         return f"{ {'labels': 'samples'}.get(array, array) }{index or ''}"
@@ -405,8 +411,8 @@ def _names(samples: Any) -> list[str]:
     return names if all(isinstance(name, str) for name in names) else []
 
 
-def _bonds(edges: Any, sites: int) -> NDArray[np.int64]:
-    """Return each pair of sites once, the smaller first, in the order in which they are given first."""
+def _bonds(edges: Any, sites: int, turned: bool = False) -> NDArray[np.int64]:
+    """Return each pair of sites once, the smaller first, or else as it is turned, in the order in which they are given first."""
     if edges is None:
         return np.argwhere(np.triu(np.ones((sites, sites), bool), 1))
     try:
@@ -418,4 +424,4 @@ def _bonds(edges: Any, sites: int) -> NDArray[np.int64]:
     if len(ends) == 0:
         raise ValueError("there are no edges, and so no couplings")
     pairs = np.sort(ends.astype(np.int64), 1)
-    return pairs[np.sort(np.unique(pairs, axis=0, return_index=True)[1])]
+    return (ends.astype(np.int64) if turned else pairs)[np.sort(np.unique(pairs, axis=0, return_index=True)[1])]
