@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/job"
@@ -69,11 +68,7 @@ func (f *networkFlags) open(a *app, cmd *cobra.Command, args []string) (*network
 	if name := firstChanged(cmd, append(dataFlagNames(), "clamp")); name != "" {
 		return nil, usagef("{%s} is used with a model only (-m)", name)
 	}
-	network, err := dataset.ReadNetwork(args[0], f.data.Memory)
-	if err != nil {
-		return nil, err
-	}
-	evidence, err := readEvidence(network, f.evidence)
+	network, evidence, err := a.readNetwork(args[0], f.data.Memory, f.evidence)
 	if err != nil {
 		return nil, err
 	}
