@@ -127,8 +127,7 @@ func areEven(greys []int32) bool {
 func (l *imageLoader) chooseColours(counts labelCounts, forms map[int]string) {
 	at, text := forms[numbersColours], colourText
 	if other := forms[numbersText]; other != "" {
-		l.failAt(at, "", "save the labels of all pictures in one way", "its pixels are colours, and the labels of %s are "+
-			"numbers", other)
+		l.failAt(at, "", "save all labels in one way", "its pixels are colours, and the labels of %s are numbers", other)
 		return
 	}
 	var known map[int32]string
