@@ -333,10 +333,8 @@ func (p *Problem) validate() error {
 	if err := p.Model.CheckSymmetry(); err != nil {
 		return fmt.Errorf("learn: initial %w", err)
 	}
-	for i, w := range p.Model.Weights {
-		if math.IsNaN(w) || math.IsInf(w, 0) {
-			return fmt.Errorf("learn: initial weight %s is %v", p.Model.WeightName(i), w)
-		}
+	if i := slices.IndexFunc(p.Model.Weights, func(w float64) bool { return w-w != 0 }); i >= 0 {
+		return fmt.Errorf("learn: initial weight %s is %v", p.Model.WeightName(i), p.Model.Weights[i])
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -88,10 +89,8 @@ func dataFlagNames() (names []string) {
 
 // firstChanged returns the first of some options that was given, or nothing.
 func firstChanged(cmd *cobra.Command, names []string) string {
-	for _, name := range names {
-		if cmd.Flags().Changed(name) {
-			return name
-		}
+	if i := slices.IndexFunc(names, cmd.Flags().Changed); i >= 0 {
+		return names[i]
 	}
 	return ""
 }
