@@ -104,8 +104,9 @@ type columnSurvey struct {
 	name     string
 	table    *formats.Table // the first
 	missing  int
-	pairs    map[[2]string]bool // of cells and the labels of their rows
-	labelled int                // cells of rows with labels
+	label    map[string]string // of the rows with a text, until mixed: one of these has two
+	mixed    bool
+	labelled int // rows
 }
 
 // written matches numbers as people and programs write them: with a currency, thousands apart, decimal commas, or more.
@@ -122,14 +123,14 @@ var measured = regexp.MustCompile(strings.NewReplacer("MONTH", `(?:0?[1-9]|1[0-2
 
 // look looks at all cells of a column.
 func look(name string, tables ...*formats.Table) *columnSurvey {
-	c := &columnSurvey{name: name, table: tables[0], pairs: map[[2]string]bool{}}
+	c := &columnSurvey{name: name, table: tables[0], label: map[string]string{}}
 	for _, t := range tables {
 		at := t.Column(name)
 		for r, cells := range t.Rows {
 			if text := cells[at]; !formats.MissingCell(text) {
 				c.add(t.File, int(t.Lines[r]), text)
-				if y := t.Cell(cells, formats.RoleLabel); !formats.MissingCell(y) {
-					c.pairs[[2]string{text, y}], c.labelled = true, c.labelled+1
+				if y := t.Cell(cells, formats.RoleLabel); !c.mixed && !formats.MissingCell(y) {
+					c.mixed, c.label[text], c.labelled = cmp.Or(c.label[text], y) != y, y, c.labelled+1
 				}
 			} else if text != "" || !c.isList() {
 				c.missing++

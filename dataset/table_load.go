@@ -180,7 +180,7 @@ func (l *tableLoader) survey(tables []*formats.Table) (columns []column) {
 	for _, name := range names {
 		is, labelled, c := strings.ToLower(name), slices.Contains(taken, first.Column(l.rules.Label)), look(name, tables...)
 		_, train := c.number["train"]
-		tells := len(c.pairs) == len(c.texts) && fewCells*len(c.texts) < c.labelled // of each text one label, by another name
+		tells := !c.mixed && fewCells*len(c.label) < c.labelled // what the label is, by another name
 		if _, test := c.number["test"]; train && test || labelled && (slices.Contains(labelNames, is) || tells) ||
 			slices.Contains(splitNames, is) {
 			l.warn("%s: %q is a feature, beside the labels %q; {columns=ignore=%[2]s} omits it", first.File, name, l.rules.Label)
