@@ -104,7 +104,7 @@ type columnSurvey struct {
 	name     string
 	table    *formats.Table // the first
 	missing  int
-	label    map[string]string // of the rows with a text, until mixed: one of these has two
+	label    map[string]string // of the rows with a text, until mixed: one has two, or texts are many
 	mixed    bool
 	labelled int // rows
 }
@@ -130,7 +130,8 @@ func look(name string, tables ...*formats.Table) *columnSurvey {
 			if text := cells[at]; !formats.MissingCell(text) {
 				c.add(t.File, int(t.Lines[r]), text)
 				if y := t.Cell(cells, formats.RoleLabel); !c.mixed && !formats.MissingCell(y) {
-					c.mixed, c.label[text], c.labelled = cmp.Or(c.label[text], y) != y, y, c.labelled+1
+					c.mixed = cmp.Or(c.label[text], y) != y || len(c.label) > mostCategories
+					c.label[text], c.labelled = y, c.labelled+1
 				}
 			} else if text != "" || !c.isList() {
 				c.missing++
