@@ -50,7 +50,7 @@ func Dense[T float32 | float64](x []T, dim int) (Features, error) {
 		return Features{}, fmt.Errorf("features: %d values do not divide into rows of %d", len(x), dim)
 	}
 	for i, v := range x {
-		if !isFinite(float64(v)) {
+		if isNotFinite(float64(v)) {
 			return Features{}, notFinite(i/dim, i%dim, float64(v))
 		}
 	}
@@ -64,7 +64,7 @@ func Dense[T float32 | float64](x []T, dim int) (Features, error) {
 	return Features{f}, nil
 }
 
-func isFinite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+func isNotFinite(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
 
 func notFinite(row, column int, v float64) *Error {
 	return &Error{"", []int{row, column}, fmt.Sprintf("feature is %v, want a finite number", v)}
@@ -90,7 +90,7 @@ func Coded(codes []int32, book []float64, dim int) (Features, error) {
 		return Features{}, fmt.Errorf("features: a book of %d values does not divide into rows of %d", len(book), dim)
 	}
 	for i, v := range book {
-		if !isFinite(v) {
+		if isNotFinite(v) {
 			return Features{}, notFinite(i/dim, i%dim, v)
 		}
 	}
@@ -122,7 +122,7 @@ func Sparse(start []int, index []int32, value []float64, dim int) (Features, err
 			if index[i] < 0 || int(index[i]) >= dim {
 				return Features{}, &Error{"", []int{r}, fmt.Sprintf("feature index is %d, want 0 to %d", index[i], dim-1)}
 			}
-			if value != nil && !isFinite(value[i]) {
+			if value != nil && isNotFinite(value[i]) {
 				return Features{}, notFinite(r, int(index[i]), value[i])
 			}
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 
@@ -164,10 +163,8 @@ func readVector(f *safetensors.File, name string) ([]float64, error) {
 }
 
 func checkCounts(name string, counts []float64) error {
-	for i, x := range counts {
-		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return fmt.Errorf("%s: number %d is %v, want a finite number", name, i, x)
-		}
+	if i := slices.IndexFunc(counts, isNotFinite); i >= 0 {
+		return fmt.Errorf("%s: number %d is %v, want a finite number", name, i, counts[i])
 	}
 	return nil
 }
@@ -221,10 +218,8 @@ func checkTensors(f *safetensors.File, tensors []fileTensor) error {
 
 // checkWeights refuses weights that are not finite, or that a symmetric type cannot have.
 func (m *Model) checkWeights() error {
-	for i, w := range m.Weights {
-		if math.IsNaN(w) || math.IsInf(w, 0) {
-			return fmt.Errorf("weight %s is %v, want a finite number", m.WeightName(i), w)
-		}
+	if i := slices.IndexFunc(m.Weights, isNotFinite); i >= 0 {
+		return fmt.Errorf("weight %s is %v, want a finite number", m.WeightName(i), m.Weights[i])
 	}
 	return m.CheckSymmetry()
 }

@@ -59,10 +59,10 @@ func (l *loader) advise() {
 }
 
 // compareScales keeps the largest magnitude of every feature of nodes, where none is sparse, for the model. Of data for
-// a model it tells where one is far larger, or where most are far smaller, as in other units; of data to learn from,
-// where a number such as -9999 seems to say that none is known, which tables tell of themselves.
+// a model it tells where one is far larger, or even farther smaller, or where most are far smaller, as in other units;
+// of data to learn from, where a number such as -9999 seems to say that none is known, which tables tell of themselves.
 func (l *loader) compareScales() {
-	const looked, few, far = 1 << 12, 20, 20 // about so many nodes of an instance; nodes that may all be small; a factor
+	const looked, few, far, farther = 1 << 12, 20, 20, 90 // about so many nodes of each; nodes that may all be small
 	r, types := &l.set.Recipe, l.set.Schema.NodeTypes
 	learned := l.o.Recipe == nil && r.Sheets == nil
 	for a, t := range types {
@@ -95,7 +95,7 @@ func (l *loader) compareScales() {
 					"write their mean there, and beside it a feature that is 1 where none is known", names[j], text)
 				learned = false // once is enough
 			}
-			if is := seen[j]; was > 0 && is > far*was {
+			if is := seen[j]; was > 0 && is > far*was || is > 0 && farther*is < was && nodes > few {
 				odd = j
 			} else if is > 0 && far*is < was && nodes > few {
 				small, others = j, others-1

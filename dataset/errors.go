@@ -1,6 +1,8 @@
 package dataset
 
 import (
+	"cmp"
+
 	"github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/option"
 )
@@ -39,11 +41,8 @@ func arrayError(path string, err error) error {
 
 // firstOf is the error of Open: the first problem, with the number of others.
 func firstOf(list []error) error {
-	switch len(list) {
-	case 0:
-		return nil
-	case 1:
-		return list[0]
+	if len(list) < 2 {
+		return cmp.Or(list...)
 	}
 	return option.Errorf("%w (and %d more{!: blockbp check lists all})", list[0], len(list)-1)
 }

@@ -123,6 +123,10 @@ func TestAdviceRuns(t *testing.T) {
 			tags[:3]},
 		{"ids.csv", "id,token,label\n1,Ann,B-PER\n2,Lee,I-PER\n3,Lee,I-PER\n1,Oslo,B-LOC\n", "ids.conll",
 			[][]string{{"Ann", "Lee", "Lee"}, {"Oslo"}}, tags[:3]},
+		{"of.csv", "id,token,label\n7,Ann,B-PER\n7,Lee,I-PER\n9,Oslo,B-LOC\n", "of.conll", [][]string{{"Ann", "Lee"}, {"Oslo"}},
+			tags[:3]},
+		{"ss.fasta", ">a\nAC\nD\n>a:ss\nHHE\n>b\nA\n>b:ss\nH\n", "ss.conll", [][]string{{"A", "C", "D"}, {"A"}},
+			[]string{"E", "H"}},
 		{"bert.csv", ",doc_id,sentence_id,words,labels\n0,1,0,Ann,B-PER\n1,1,1,Lee,I-PER\n2,2,1,\"a, b\",O\n", "bert.conll",
 			[][]string{{"Ann"}, {"Lee"}, {"a, b"}}, tags[1:]},
 		{"hf.csv", "id,tokens,ner_tags\n0,\"['Ann' 'Lee' 'sings' 'a' \"\"b'c\"\"]\",\"['B-PER', 'I-PER', 'O', 'O', 'O']\"\n",
@@ -172,6 +176,7 @@ func TestAdviceOfTables(t *testing.T) {
 	}
 	const nodes, numbers = "id,label\na,A\nb,B\nc,A\nd,A\n", "id,label\n0,A\n1,B\n2,A\n3,A\n"
 	for _, c := range []struct{ name, text, nodes, edges, features string }{
+		{"t.csv", "id;x;label\np;1,5;A\nq;.5;A\np;2;B\nq;1;B\n", "t.nodes.csv", "t.edges.csv", "id_=p id_=q x bias"},
 		{"t.csv", "who;x;label\np;1,5;A\np;2;B\nq;.5;A\nq;1;B\n", "t.nodes.csv", "t.edges.csv", "who=p who=q x bias"},
 		{"t.tsv", "\twho\tlabel\n7\tp\tA\n8\tp\tB\n9\tq\tA\n10\tq\tA\n", "t.nodes.csv", "t.edges.csv", "who=p who=q bias"},
 		{"e.csv", "from;to;w;kind\na;b;1,5;x\nb;a;2;y\nb;c;;x\n", "n.csv", "e.merged.csv", "w kind_x kind_y constant"},

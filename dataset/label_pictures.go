@@ -3,7 +3,6 @@ package dataset
 import (
 	"cmp"
 	"fmt"
-	"image/color"
 	"maps"
 	"math"
 	"os"
@@ -29,13 +28,31 @@ const (
 	softRemedy = "save pictures of labels as png at once, resized by NEAREST, and borders without smoothing"
 )
 
+// haveColours reports whether colours of label pictures tell what numbers do not: a model learned from them, a picture
+// has no numbers, or numbers of palettes have two colours, as programs leave them that make one for each picture.
+func (l *imageLoader) haveColours() bool {
+	var first [math.MaxUint8 + 1]int32 // one more than the colour of each number
+	differs := func(m *numberMap) bool {
+		return m.palette != nil && slices.ContainsFunc(m.numbers, func(y int32) bool {
+			first[y] = cmp.Or(first[y], 1+m.palette[y])
+			return first[y] != 1+m.palette[y]
+		})
+	}
+	return l.o.Recipe != nil && l.o.Recipe.LabelColours || slices.ContainsFunc(l.images, func(d *imageData) bool {
+		return d.labels != nil && (d.labels.form == numbersColours || differs(d.labels))
+	})
+}
+
 // readColours finds out what the numbers of label pictures mean: those of a palette, and greys,
 // are numbers of states, and 255 is unobserved, unless a picture has colours, or greys are masks: in even steps from
 // black to white, as 0 and 255 alone. Then each colour is a state.
 func (l *imageLoader) readColours() {
-	forms := map[int]string{}
+	forms, coloured := map[int]string{}, l.haveColours()
 	for _, d := range l.images {
 		if m := d.labels; m != nil {
+			if coloured && m.palette != nil {
+				m.form, m.numbers = numbersColours, numeric.Map(m.numbers, func(y int32) int32 { return m.palette[y] })
+			}
 			forms[m.form] = cmp.Or(forms[m.form], m.path)
 			hides := map[bool]string{true: hiddenNumber, false: fmt.Sprint(voidLabel)}[m.form == numbersText]
 			l.numbers = append(l.numbers, numbered{m.numbers, func(int) int { return 0 }, m.place, hides})
@@ -51,6 +68,9 @@ func (l *imageLoader) readColours() {
 	case r != nil && forms[numbersColours] != "":
 		l.failAt(forms[numbersColours], "", "save it with a palette or as 8-bit grey (modes P and L of PIL)",
 			"its pixels are colours, and the labels that the model learned from are numbers")
+	case r != nil && n == 2 && greys[0] == 0 && greys[1] == white:
+		l.warn("the labels of all pictures are 0 and 255, and 255 hides; if it is a state that the model learned as 1, " +
+			"write 1")
 	case r == nil && forms[numbersColours] != "", masks && len(forms) == 1 && !l.manifest.HiddenLabels &&
 		(len(names) == 0 || len(names) == n) && areEven(greys):
 		if l.chooseColours(counts, forms); len(l.problems) == 0 {
@@ -106,9 +126,8 @@ func areEven(greys []int32) bool {
 // chooseColours numbers the states by the colours of label pictures, black first.
 func (l *imageLoader) chooseColours(counts labelCounts, forms map[int]string) {
 	at, text := forms[numbersColours], colourText
-	if other := cmp.Or(forms[numbersText], forms[numbersIndices]); other != "" {
-		l.failAt(at, "", "save the labels of all pictures in one way", "its pixels are colours, and the labels of %s are "+
-			"numbers", other)
+	if other := forms[numbersText]; other != "" {
+		l.failAt(at, "", "save all labels in one way", "its pixels are colours, and the labels of %s are numbers", other)
 		return
 	}
 	var known map[int32]string
@@ -230,7 +249,7 @@ func (l *imageLoader) keepPalette() {
 	if l.o.Recipe != nil || r.LabelColours {
 		return
 	}
-	var best color.Palette
+	var best []int32
 	for _, d := range l.images {
 		if d.labels != nil && len(d.labels.palette) > len(best) {
 			best = d.labels.palette
@@ -243,7 +262,6 @@ func (l *imageLoader) keepPalette() {
 		if x >= len(best) {
 			break
 		}
-		c := color.NRGBAModel.Convert(best[x]).(color.NRGBA)
-		r.Palette = append(r.Palette, [3]uint8{c.R, c.G, c.B})
+		r.Palette = append(r.Palette, partsOf(best[x]))
 	}
 }

@@ -56,6 +56,13 @@ func blocks(values ...uint8) *image.Gray {
 	return &image.Gray{Pix: inBlocks(values...), Stride: 8, Rect: image.Rect(0, 0, 8, 4)}
 }
 
+// paletted has the first colour of a palette everywhere but in the last pixel.
+func paletted(palette ...color.Color) *image.Paletted {
+	p := image.NewPaletted(image.Rect(0, 0, 4, 2), palette)
+	p.Pix[7] = uint8(len(palette) - 1)
+	return p
+}
+
 // painted paints pixels in colours.
 func painted(colours ...color.RGBA) *image.RGBA {
 	p := image.NewRGBA(image.Rect(0, 0, 4, 2))
@@ -103,9 +110,15 @@ func TestLabelPictures(t *testing.T) {
 			[]string{"out", "in"}, "the colour 255 hides labels"},
 		"one of many": {[]image.Image{greys(0, 255, 15), greys()}, nil, []int32{0, -1, 1, 0, 0, 0, 0, 0}, []string{"0", "15"}, "labels have gaps, and are the names of 2 states: 0, 15"},
 		"colours":     {[]image.Image{painted(green, red, red, black), painted(black)}, nil, []int32{1, 2, 2, 0, 0, 0, 0, 0}, []string{"#000000", "#00ff00", "#ff0000"}, "each colour of the label pictures is a state: #000000, #00ff00, #ff0000"},
-		"voc":         {[]image.Image{painted(green, void, red, black), painted(black)}, nil, []int32{1, -1, 2, 0, 0, 0, 0, 0}, []string{"#000000", "#00ff00", "#ff0000"}, "the colour #e0e0c0 hides labels; where it is a state, name"},
-		"named voc":   {[]image.Image{painted(green, void, black), painted(black)}, map[string]string{ManifestName: `{"states": ["road", "tree"]}`}, []int32{1, -1, 0, 0, 0, 0, 0, 0}, []string{"road", "tree"}, "#000000 is road, #00ff00 is tree"},
-		"no void":     {[]image.Image{painted(green, void, black), painted(black)}, map[string]string{ManifestName: `{"states": ["road", "tree", "sand"]}`}, []int32{1, 2, 0, 0, 0, 0, 0, 0}, []string{"road", "tree", "sand"}, "#e0e0c0 is sand"},
+		"palette": {[]image.Image{paletted(black, red, green), paletted(black, red)}, nil,
+			[]int32{0, 0, 0, 0, 0, 0, 0, 2}, []string{"0", "1", "2"}, ""},
+		"palettes": {[]image.Image{paletted(black, red), paletted(black, red, green), paletted(red, black)}, nil,
+			[]int32{0, 0, 0, 0, 0, 0, 0, 2}, []string{"#000000", "#00ff00", "#ff0000"}, "each colour of the label pictures"},
+		"a palette and colours": {[]image.Image{paletted(red, black), painted(red, black)}, nil,
+			[]int32{1, 1, 1, 1, 1, 1, 1, 0}, []string{"#000000", "#ff0000"}, "each colour of the label pictures"},
+		"voc":       {[]image.Image{painted(green, void, red, black), painted(black)}, nil, []int32{1, -1, 2, 0, 0, 0, 0, 0}, []string{"#000000", "#00ff00", "#ff0000"}, "the colour #e0e0c0 hides labels; where it is a state, name"},
+		"named voc": {[]image.Image{painted(green, void, black), painted(black)}, map[string]string{ManifestName: `{"states": ["road", "tree"]}`}, []int32{1, -1, 0, 0, 0, 0, 0, 0}, []string{"road", "tree"}, "#000000 is road, #00ff00 is tree"},
+		"no void":   {[]image.Image{painted(green, void, black), painted(black)}, map[string]string{ManifestName: `{"states": ["road", "tree", "sand"]}`}, []int32{1, 2, 0, 0, 0, 0, 0, 0}, []string{"road", "tree", "sand"}, "#e0e0c0 is sand"},
 		"named void": {[]image.Image{painted(green, red, black), painted(black)},
 			map[string]string{ManifestName: `{"states": ["?", "tree", "road"]}`}, []int32{0, 1, -1, -1, -1, -1, -1, -1},
 			[]string{"tree", "road"}, "the colour #000000 hides labels"},
@@ -243,6 +256,8 @@ func TestLabelPicturesRefuse(t *testing.T) {
 	mustOpen(t, writeFiles(t, labelFolder(t, nil, painted(red, black))), model)
 	refuses(t, writeFiles(t, labelFolder(t, nil, painted(black, green))), modelOf(set), "a.png:[0,1]: is #00ff00, want a colour of those that the model learned from: #000000, #ff0000")
 	numbers := mustOpen(t, writeFiles(t, labelFolder(t, nil, greys(0, 1))), Options{})
+	mask := mustOpen(t, writeFiles(t, labelFolder(t, nil, greys(0, 255))), modelOf(numbers))
+	oracle.Contains(t, mask.Warnings[0], "0 and 255, and 255 hides; if it is a state that the model learned as 1, write 1")
 	refuses(t, writeFiles(t, labelFolder(t, nil, painted(black, green))), modelOf(numbers), "its pixels are colours, and the labels that the model learned from are numbers")
 	broken := set.Recipe
 	broken.Palette = broken.Palette[:1]

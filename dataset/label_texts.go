@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -159,15 +160,18 @@ func (t *distinct) noteAlike(note func(format string, arguments ...any), texts, 
 // noteDoubts tells of a label of a table that people write where none is known, since only the words of
 // formats.MissingCell hide one, and of two that look alike, as yes and Yes. more is one more such mark.
 func (t *labelTexts) noteDoubts(note func(format string, arguments ...any), more string) {
-	marks := strings.Split("unknown|unlabeled|unlabelled|missing|undefined|none|n.a.|not available|nil|unk|tbd|"+
-		"don't know|-|--|.|"+more+"|"+formats.MissingCode(t.texts), "|")
-	instead := "leave the cell empty"
+	marks := strings.Split("unknown|unlabeled|unlabelled|not labeled|not labelled|missing|undefined|hidden|none|null|n.a."+
+		"|not available|nil|unk|tbd|don't know|"+more+"|"+formats.MissingCode(t.texts), "|")
+	instead, word := "leave the cell empty", regexp.MustCompile(`[\pL\pN]`)
+	if signs := slices.DeleteFunc(slices.Clone(t.texts), word.MatchString); len(signs) == 1 { // but + beside -
+		marks = append(marks, signs[0])
+	}
 	t.noteAlike(note, "the labels", "states")
 	if t.tokens { // whose other marks are tags
 		marks, instead = []string{formats.CoNLLUNothing}, "write "+hiddenName
 	}
 	for _, text := range t.texts {
-		if slices.Contains(marks, formats.Bare(text)) {
+		if slices.Contains(marks, strings.Trim(formats.Bare(text), "()[]<>{}")) {
 			note("the label %q is a state like any other; if it means that none is known, %s", option.Short(text), instead)
 			marks = nil
 		}

@@ -8,12 +8,14 @@ import (
 	"image/color"
 	"math"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/formats"
 	"github.com/blockbp/blockbp/internal/npy"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 )
 
@@ -34,8 +36,8 @@ type numberMap struct {
 	path       string
 	form       int // numbersText and others
 	rows, cols int
-	numbers    []int32       // [rows*cols]
-	palette    color.Palette // of a picture; nil: it has none
+	numbers    []int32 // [rows*cols]
+	palette    []int32 // the colours of numbers, 0xrrggbb; nil: of no palette
 }
 
 // place sets where the number of node s stands in the file.
@@ -128,8 +130,11 @@ func parseNumberPicture(path string, data []byte, allowed int64) (*numberMap, er
 	wide, isWide := picture.(*image.Gray16)
 	if isWide {
 		m.form = numbersWide
-	} else if paletted != nil && !isRamp(paletted.Palette) {
-		m.form, m.palette = numbersIndices, paletted.Palette
+	} else if paletted != nil {
+		colours := numeric.Map(paletted.Palette, numberOf)
+		if slices.ContainsFunc(numeric.To(len(colours)), func(i int32) bool { return colours[i] != i*grey }) {
+			m.form, m.palette = numbersIndices, colours // a ramp is what programs write where nobody chose colours
+		}
 	}
 	for s := range m.numbers {
 		x, y := at.Min.X+s%m.cols, at.Min.Y+s/m.cols
@@ -141,31 +146,29 @@ func parseNumberPicture(path string, data []byte, allowed int64) (*numberMap, er
 			m.numbers[s] = int32(wide.Gray16At(x, y).Y)
 			continue
 		}
-		c := color.NRGBAModel.Convert(picture.At(x, y)).(color.NRGBA)
-		if c.A != math.MaxUint8 {
+		c := picture.At(x, y)
+		if _, _, _, alpha := c.RGBA(); alpha != math.MaxUint16 {
 			return nil, m.place(option.At("", 0, "", formats.Look(path).Advise("a transparent picture of labels"),
 				"is transparent, which says nothing of a label"), s)
 		}
-		if m.numbers[s] = colourNumber([3]uint8{c.R, c.G, c.B}); c.R != c.G || c.G != c.B {
+		if m.numbers[s] = numberOf(c); m.numbers[s]%grey != 0 {
 			m.form = numbersColours
 		}
 	}
 	return m, nil
 }
 
-// isRamp reports whether a palette is that of greys in their order, which programs write where nobody chose colours.
-func isRamp(p color.Palette) bool {
-	for i, c := range p {
-		if red, green, blue, _ := c.RGBA(); red != green || green != blue || red>>8 != uint32(i) {
-			return false
-		}
-	}
-	return true
-}
+// grey is the darkest but black, of which others are multiples.
+const grey = 0x010101
 
 // colourNumber is 0xrrggbb, and partsOf takes it apart.
 func colourNumber(c [3]uint8) int32 { return int32(c[0])<<16 | int32(c[1])<<8 | int32(c[2]) }
 func partsOf(c int32) [3]uint8      { return [3]uint8{uint8(c >> 16), uint8(c >> 8), uint8(c)} }
+
+func numberOf(c color.Color) int32 {
+	x := color.NRGBAModel.Convert(c).(color.NRGBA)
+	return colourNumber([3]uint8{x.R, x.G, x.B})
+}
 
 // asLabels makes −1 of negative numbers in texts, and greys of wide ones, as other pictures have: sets may have both.
 func (m *numberMap) asLabels() error {
@@ -185,7 +188,7 @@ func (m *numberMap) asLabels() error {
 				"is %d, want a label of 0 to 254, or a negative number, 255 or 65535 where none is known", v), s)
 		}
 		if m.numbers[s] = -1; v >= 0 {
-			m.numbers[s] = colourNumber([3]uint8{uint8(v), uint8(v), uint8(v)})
+			m.numbers[s] = v * grey
 		}
 	}
 	return nil

@@ -17,10 +17,7 @@ import (
 // with the disk *fs.PathError. Reading ends with the error of ctx, once there is one; it looks between files.
 func Open(ctx context.Context, paths []string, o Options) (*Set, error) {
 	set, list := told(open(ctx, paths, &o))
-	if err := firstOf(list); err != nil {
-		return nil, err
-	}
-	return set, nil
+	return set, firstOf(list)
 }
 
 // told writes what is said of data for Go programs, and keeps it with its references to options.

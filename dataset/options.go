@@ -176,13 +176,10 @@ func (o *Options) validate(kind string) error {
 
 // ofSamples is the option given that tables of samples and alignments alone have, or "".
 func (o *Options) ofSamples() string {
-	switch {
-	case o.Lattice != "":
+	if o.Lattice != "" {
 		return "Lattice"
-	case o.SampleWeights != "":
-		return "SampleWeights"
 	}
-	return ""
+	return map[bool]string{true: "SampleWeights"}[o.SampleWeights != ""]
 }
 
 // notOfArrays refuses it where there are arrays.
@@ -211,22 +208,20 @@ func (o *Options) validateModel(kind string) error {
 	if o.Recipe == nil {
 		return nil
 	}
-	if err := o.Recipe.validate(); err != nil {
-		return err
-	}
-	if o.Recipe.Kind != kind {
-		return option.Wrong("Recipe", "the model was trained on data of the kind %s, and these are of the kind %s",
-			o.Recipe.Kind, kind)
-	}
-	if o.Untied && !o.Recipe.Untied {
-		return option.Wrong("Untied", "the model was trained with tied weights")
-	}
 	states := o.States
 	if o.Recipe.LabelColours {
 		states = withoutHidden(states)
 	}
-	if len(states) > 0 && !slices.ContainsFunc(o.Schema.NodeTypes,
-		func(t crf.NodeType) bool { return slices.Equal(t.States, states) }) {
+	switch err := o.Recipe.validate(); {
+	case err != nil:
+		return err
+	case o.Recipe.Kind != kind:
+		return option.Wrong("Recipe", "the model was trained on data of the kind %s, and these are of the kind %s",
+			o.Recipe.Kind, kind)
+	case o.Untied && !o.Recipe.Untied:
+		return option.Wrong("Untied", "the model was trained with tied weights")
+	case len(states) > 0 && !slices.ContainsFunc(o.Schema.NodeTypes,
+		func(t crf.NodeType) bool { return slices.Equal(t.States, states) }):
 		return option.Wrong("States", "they are %q, the model has %q", o.States, o.Schema.NodeTypes[0].States)
 	}
 	return o.Recipe.fits(o.Schema)

@@ -198,8 +198,8 @@ func (p *sampleReader) readTable(data []byte) {
 
 // nodes are the columns that are nodes, of a model in its order, and that of weights, -1 if there is none.
 func (p *sampleReader) nodes(names []string) (kept []int, weights int) {
-	ignored, last, model := p.o.given(formats.RoleIgnore), names[len(names)-1], []sampleColumn(nil)
-	if r := p.o.Recipe; r != nil && len(r.Columns) > 0 && r.Columns[0].Name != "" && last != "" {
+	ignored, named, model := p.o.given(formats.RoleIgnore), strings.Join(names, "") != "", []sampleColumn(nil)
+	if r := p.o.Recipe; r != nil && len(r.Columns) > 0 && r.Columns[0].Name != "" && named {
 		model = r.Columns
 	}
 	weights = -1
@@ -207,7 +207,7 @@ func (p *sampleReader) nodes(names []string) (kept []int, weights int) {
 		switch {
 		case name != "" && name == p.o.SampleWeights:
 			weights = i
-		case slices.Contains(ignored, name) && name != "", i == 0 && name == "" && last != "":
+		case slices.Contains(ignored, name) && name != "", name == "" && named:
 			p.warn("column %d, %q, is left out", i+1, option.Short(name))
 		case model == nil:
 			kept = append(kept, i)

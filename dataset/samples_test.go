@@ -136,7 +136,11 @@ func TestSamplesMistakes(t *testing.T) {
 	counts = "a,b\n" + strings.Repeat("0,1\n1,2\n2,3\n3,4\n4,5\n5,0\n", 9) // of a scale, or dice
 	wide := mustOpen(t, writeText(t, "s.csv", counts), Options{Untied: true}).Warnings
 	oracle.Equal(t, len(wide), 1, "notes of frequent numbers, but for that of all pairs: %q", wide)
-	for _, mark := range []string{"-1", "Don't know"} {
+	signs := mustOpen(t, writeText(t, "s.csv", "a,b,\n+,-,\n-,+,\n+,+,\n"), ising)
+	oracle.Equal(t, fmt.Sprintf("%q %d", signs.Schema.NodeTypes[0].States, signs.Instances[0].Graph.NumNodes()),
+		`["+" "-"] 2`, "states and nodes of %q", signs.Warnings)
+	oracle.Equal(t, strings.Contains(fmt.Sprint(signs.Warnings), "like any other"), false, "a note of signs")
+	for _, mark := range []string{"-1", "Don't know", "9"} {
 		set = mustOpen(t, writeText(t, "s.csv", "a,b\n0,1\n1,2\n2,1\n"+mark+",1\n"), Options{Untied: true})
 		oracle.Contains(t, set.Warnings[0], fmt.Sprintf("the label %q is a state like any other", mark))
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -394,7 +395,13 @@ func TestDoubtfulColumns(t *testing.T) {
 			`"Class" is a feature`},
 		"id,label,x,train_mask\na,Yes,1,1\nb,yes,2,0\nc,no,-999,1\ntotal,,\u22123,\n": {`the labels "Yes" and "yes" are two`,
 			`column "x" has -999, far from`, `"train_mask" is a feature`, `nodes.csv:5: no edge joins the node "total"`},
-		"id,label,x\na,1,95\nb,2,99\nc,9,97\n":                    {`"9" is a state like any other`},
+		"id,y,label,x\na,1,u,7\nb,2,v,7\nc,1,u,8\nd,1,u,8\ne,2,v,8\nf,1,u,8\ng,2,v,7\nh,,,7": {`"y" is a feature, beside the labels`},
+		"id,label,x\na,1,95\nb,2,99\nc,9,97\nd,3,98\ne,4,96\nf,5,95\n":                       {`"9" is a state like any other`},
+		"id,label,pred,was\na,u,u,0\nb,[NULL],v,1\nc,v,v,1\n":                                {`"[NULL]" is a state like any other`, `"pred" is a feature`},
+		"id,label,x\na,*,20\nb,u,-1\nc,v,21\nd,u,22\ne,u,23\nf,v,24\ng,v,25\nh,v,26\ni,v,27\nj,v,28\nk,u,29\n": {
+			`column "x" has -1, far from`, `"*" is a state like any other`},
+		"id;label;x;y;z\na;u;1.200;1.205;1.2\nb;v;17.350;2.500;2.125\nc;v;850;3.000;3\nd;u;2.100;4.125;4.125\ne;u;9.999;5.125;5.375\nf;u;40;6.125;7": {
+			`column "x" has points before three digits alone`},
 		"id,label,x\na,0A,95\nb,A,99\nc,\u00e9,97\nd,e\u0301,9\n": {"the labels \"\u00e9\" and \"e\u0301\" are two"},
 		"sep=;\n# x\nid;label;x;set\na;u;1 m;train\nb;v;2.5 m;test\nc;v;3 m;x\nd;v;4 m;train\ne;u;5 m;train\nf;v;5 m;x\n": {
 			`"x" has days, times or numbers with a unit, as "1 m"`, `"set" is a feature`},
@@ -402,9 +409,26 @@ func TestDoubtfulColumns(t *testing.T) {
 		set := mustOpen(t, writeFiles(t, sheets(nodes, "source,target\na,b\nb,c\n")), Options{})
 		warnings := strings.Join(set.Warnings, "\n")
 		oracle.Contains(t, warnings, wants...)
-		if strings.Contains(warnings, `"x" has 99`) {
+		if strings.Contains(warnings, `"x" has 99`) || regexp.MustCompile(`"[yz]" has points`).MatchString(warnings) || strings.Contains(warnings, `"x" is a feature`) ||
+			strings.Count(warnings, "like any other") > 1 {
 			t.Errorf("notes %q", set.Warnings)
 		}
+	}
+}
+
+// TestOtherUnits: a note tells of one feature in far other units than that of the model.
+func TestOtherUnits(t *testing.T) {
+	table := func(scale float64) string {
+		nodes := "id,label,x,y\n"
+		for i := range 30 {
+			nodes += fmt.Sprintf("%d,%s,%d,%g\n", i, string("uv"[i%2]), i%7+1, float64(i%5+3)*scale)
+		}
+		return writeFiles(t, sheets(nodes, "source,target\n0,1\n1,2\n"))
+	}
+	model := modelOf(mustOpen(t, table(1000), Options{}))
+	for scale, want := range map[float64]bool{1: true, 1e6: true, 200: false, 5000: false} {
+		notes := strings.Join(mustOpen(t, table(scale), model).Warnings, "\n")
+		oracle.Equal(t, strings.Contains(notes, `feature "y" of nodes is`), want, "a note of %v: %s", scale, notes)
 	}
 }
 

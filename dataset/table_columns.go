@@ -104,11 +104,17 @@ type columnSurvey struct {
 	name     string
 	table    *formats.Table // the first
 	missing  int
+	label    map[string]string // of the rows with a text, until mixed: one has two, or texts are many
+	mixed    bool
+	labelled int // rows
 }
 
 // written matches numbers as people and programs write them: with a currency, thousands apart, decimal commas, or more.
 var written = regexp.MustCompile(`(?i)^[-+]?(?:[$€£¥]?\pZ?\d+(?:[,.'’\pZ]\d{3})*(?:[.,]\d+)?(?:e[-+]?\d+)?` +
 	`\pZ?[$€£%]?|inf)$`)
+
+// thousands matches lines of numbers whose points stand before three digits, as between thousands, or are not needed.
+var thousands = regexp.MustCompile(`\A(?:-?(?:0|[1-9]\d{0,2}(?:\.\d{3})?)(?:\n|\z))+\z`)
 
 // measured matches lines of numbers with a unit, and of days and times.
 var measured = regexp.MustCompile(strings.NewReplacer("MONTH", `(?:0?[1-9]|1[0-2])`, "YEAR", `(?:19|20)\d\d`, "TIME",
@@ -117,12 +123,16 @@ var measured = regexp.MustCompile(strings.NewReplacer("MONTH", `(?:0?[1-9]|1[0-2
 
 // look looks at all cells of a column.
 func look(name string, tables ...*formats.Table) *columnSurvey {
-	c := &columnSurvey{name: name, table: tables[0]}
+	c := &columnSurvey{name: name, table: tables[0], label: map[string]string{}}
 	for _, t := range tables {
 		at := t.Column(name)
 		for r, cells := range t.Rows {
 			if text := cells[at]; !formats.MissingCell(text) {
 				c.add(t.File, int(t.Lines[r]), text)
+				if y := t.Cell(cells, formats.RoleLabel); !c.mixed && !formats.MissingCell(y) {
+					c.mixed = cmp.Or(c.label[text], y) != y || len(c.label) > mostCategories
+					c.label[text], c.labelled = y, c.labelled+1
+				}
 			} else if text != "" || !c.isList() {
 				c.missing++
 			}
@@ -165,6 +175,7 @@ func meanOf(values []float64) float64 {
 // be text, and not numbers. Of lists the features are still to be counted.
 func (c *columnSurvey) decide(text bool, note func(format string, arguments ...any)) (col *column, err error) {
 	col, name, different, instead := &column{Name: c.name}, option.Short(c.name), len(c.count), "nothing"
+	all := strings.Join(c.texts, "\n")
 	values, meant, odd := c.numbers()
 	switch {
 	case c.total == 0:
@@ -180,6 +191,9 @@ func (c *columnSurvey) decide(text bool, note func(format string, arguments ...a
 		if code := formats.MissingCode(c.texts); len(code) > 1 {
 			note("column %q has %s, far from its other numbers: if it means that none is known, leave these cells empty", name,
 				code)
+		}
+		if n := strings.Count(all, "."); n > fewCells && n < different && thousands.MatchString(all) {
+			note("column %q has points before three digits alone, taken for decimal ones: omit them between thousands", name)
 		}
 		if n := len(values); n > fewCells && different == n && slices.Max(values)-slices.Min(values) == float64(n-1) &&
 			!slices.ContainsFunc(values, func(x float64) bool { return x != math.Trunc(x) }) { // as identifiers of rows do
@@ -205,7 +219,7 @@ func (c *columnSurvey) decide(text bool, note func(format string, arguments ...a
 		if c.categories(col, note); !text {
 			c.noteAlike(note, fmt.Sprintf("in column %q", name), "categories")
 		}
-		if all := strings.Join(c.texts, "\n"); !text && different > fewCells && measured.ReplaceAllString(all, "") == "" {
+		if !text && different > fewCells && measured.ReplaceAllString(all, "") == "" {
 			note("column %q has days, times or numbers with a unit, as %q, each a category; write plain numbers if they measure",
 				name, option.Short(c.texts[0]))
 		} else if different > manyStates && 2*different > c.total {

@@ -180,7 +180,8 @@ func (l *tableLoader) survey(tables []*formats.Table) (columns []column) {
 	for _, name := range names {
 		is, labelled, c := strings.ToLower(name), slices.Contains(taken, first.Column(l.rules.Label)), look(name, tables...)
 		_, train := c.number["train"]
-		if _, test := c.number["test"]; train && test || labelled && slices.Contains(labelNames, is) ||
+		tells := !c.mixed && fewCells*len(c.label) < c.labelled // what the label is, by another name
+		if _, test := c.number["test"]; train && test || labelled && (slices.Contains(labelNames, is) || tells) ||
 			slices.Contains(splitNames, is) {
 			l.warn("%s: %q is a feature, beside the labels %q; {columns=ignore=%[2]s} omits it", first.File, name, l.rules.Label)
 		}

@@ -15,7 +15,8 @@ import (
 var (
 	idNames    = []string{"id", "node", "node_id", "nodeid", "identifier", "name"}
 	labelNames = []string{"label", "labels", "class"}
-	splitNames = []string{"train_mask", "val_mask", "test_mask", "fold", "is_train"} // that are read as features
+	splitNames = strings.Fields("train_mask val_mask test_mask fold is_train is_test train test prediction predictions " +
+		"predicted pred y_pred") // and of what models predict, that are read as features
 )
 
 // given returns the columns that the option Columns gives a role.

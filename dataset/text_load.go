@@ -88,17 +88,15 @@ func loadText(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 		if data == nil {
 			continue
 		}
-		f, err := formats.ReadText(path, data)
-		if err != nil {
+		switch f, err := formats.ReadText(path, data); {
+		case err != nil:
 			l.fail(err)
-			continue
-		}
-		if f.Ends == 0 {
+		case f.Ends == 0:
 			l.noTokens(path)
-			continue
-		}
-		if l.files = append(l.files, f); f.Header != "" {
-			l.warn("%s: %q names the columns, and is no token", option.Place(path, 1, ""), f.Header)
+		default:
+			if l.files = append(l.files, f); f.Header != "" {
+				l.warn("%s: %q names the columns, and is no token", option.Place(path, 1, ""), f.Header)
+			}
 		}
 	}
 	if l.manifest.NodeFeatures != nil {

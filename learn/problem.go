@@ -331,10 +331,9 @@ func (p *Problem) validate() error {
 	if err := p.Model.CheckSymmetry(); err != nil {
 		return fmt.Errorf("learn: initial %w", err)
 	}
-	for i, w := range p.Model.Weights {
-		if math.IsNaN(w) || math.IsInf(w, 0) {
-			return fmt.Errorf("learn: initial weight %s is %v", p.Model.WeightName(i), w)
-		}
+	notFinite := func(w float64) bool { return math.IsNaN(w) || math.IsInf(w, 0) }
+	if i := slices.IndexFunc(p.Model.Weights, notFinite); i >= 0 {
+		return fmt.Errorf("learn: initial weight %s is %v", p.Model.WeightName(i), p.Model.Weights[i])
 	}
 	return nil
 }

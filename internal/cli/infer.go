@@ -6,6 +6,8 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"math"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +20,7 @@ import (
 	"github.com/blockbp/blockbp/internal/describe"
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/memory"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/uai"
@@ -123,11 +126,7 @@ func (a *app) infer(f *inferFlags, args []string) error {
 	if len(args) != 1 {
 		return usagef("infer: want one network: blockbp infer MODEL.uai --task PR")
 	}
-	network, err := dataset.ReadNetwork(args[0], f.Memory)
-	if err != nil {
-		return err
-	}
-	evidence, err := readEvidence(network, f.evidence)
+	network, evidence, err := a.readNetwork(args[0], f.Memory, f.evidence)
 	if err != nil {
 		return err
 	}
@@ -164,27 +163,33 @@ func (a *app) infer(f *inferFlags, args []string) error {
 
 const evidenceHelp = "observed states `VAR=STATE,...`, or a file of them (.uai.evid); may be repeated"
 
-// readEvidence reads the states of observed variables, of which each has one.
-func readEvidence(n *mrf.Network, sources []string) (map[int]int, error) {
+// readNetwork reads a network and the states of observed variables, of which each has one. A note tells of potentials
+// that look like probabilities.
+func (a *app) readNetwork(path string, memory int64, evidence []string) (*mrf.Network, map[int]int, error) {
+	n, err := dataset.ReadNetwork(path, memory)
+	if err == nil && filepath.Ext(path) == ".npz" && !slices.ContainsFunc(n.Factors, func(f mrf.Factor) bool {
+		return len(f.Scope) == 1 && (slices.Min(f.LogTable) < 0 || math.Abs(numeric.Sum(f.LogTable)-1) > 1e-6)
+	}) {
+		a.note("%s: each row of theta adds up to 1, as of probabilities: if they are some, write their logarithms", path)
+	}
 	all := map[int]int{}
-	for _, source := range sources {
-		read := func() (map[int]int, error) { return dataset.ReadEvidence(source, n) }
-		if strings.Contains(strings.Trim(source, "=,"), "=") && !exists(source) {
-			read = func() (map[int]int, error) { return uai.ParseEvidence(source, n) }
-		}
-		observed, err := read()
-		if err != nil {
-			return nil, err
+	for i := 0; i < len(evidence) && err == nil; i++ {
+		var observed map[int]int
+		if source := evidence[i]; strings.Contains(strings.Trim(source, "=,"), "=") && !exists(source) {
+			observed, err = uai.ParseEvidence(source, n)
+		} else {
+			observed, err = dataset.ReadEvidence(source, n)
 		}
 		for v, state := range observed {
 			if before, known := all[v]; known && before != state {
-				return nil, usagef("{evidence} %s: variable %s is in state %s, and in state %s by another {evidence}", source,
-					uai.Named(n.Names, v), uai.Named(uai.StatesOf(n, v), state), uai.Named(uai.StatesOf(n, v), before))
+				return nil, nil, usagef("{evidence} %s: variable %s is in state %s, and in state %s by another {evidence}",
+					evidence[i], uai.Named(n.Names, v), uai.Named(uai.StatesOf(n, v), state),
+					uai.Named(uai.StatesOf(n, v), before))
 			}
 			all[v] = state
 		}
 	}
-	return all, nil
+	return n, all, err
 }
 
 // inferred is an answer with what is said of it.

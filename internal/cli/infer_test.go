@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	arrayfile "github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
@@ -130,6 +131,17 @@ func TestInferFormats(t *testing.T) {
 	o := mustRun(t, "infer", path, "--method", "exact", "--task", "MAR", "-o", out)
 	oracle.Equal(t, o.stdout, "", "infer -o FILE also printed")
 	compareMarginals(t, "-o", readMAR(t, readFile(t, out)), want.Marginals, 1e-15)
+}
+
+// TestProbabilitiesAsPotentials: arrays whose rows are probabilities are told of, and their logarithms are not.
+func TestProbabilitiesAsPotentials(t *testing.T) {
+	t.Parallel()
+	p, path := []float64{.75, .25, .5, .5}, filepath.Join(t.TempDir(), "p.npz")
+	for _, theta := range [][]float64{p, numeric.Map(p, math.Log), {2, 0, 0, 1}} {
+		oracle.OK(t, arrayfile.WriteArchive(path, arrayfile.ArrayOf("theta", theta, 2, 2)))
+		said := strings.Contains(mustRun(t, "infer", path).stderr, "each row of theta adds up to 1")
+		oracle.Equal(t, said, theta[0] == p[0], "a note of theta %v", theta)
+	}
 }
 
 // TestInferZero: Z = 0 is an answer to PR that no program can take for a number; marginals do not exist then. Package

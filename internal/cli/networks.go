@@ -2,13 +2,13 @@ package cli
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/memory"
@@ -67,11 +67,7 @@ func (f *networkFlags) open(a *app, cmd *cobra.Command, args []string) (*network
 	if name := firstChanged(cmd, append(dataFlagNames(), "clamp")); name != "" {
 		return nil, usagef("{%s} is used with a model only (-m)", name)
 	}
-	network, err := dataset.ReadNetwork(args[0], f.data.Memory)
-	if err != nil {
-		return nil, err
-	}
-	evidence, err := readEvidence(network, f.evidence)
+	network, evidence, err := a.readNetwork(args[0], f.data.Memory, f.evidence)
 	if err != nil {
 		return nil, err
 	}
@@ -91,10 +87,8 @@ func dataFlagNames() (names []string) {
 
 // firstChanged returns the first of some options that was given, or nothing.
 func firstChanged(cmd *cobra.Command, names []string) string {
-	for _, name := range names {
-		if cmd.Flags().Changed(name) {
-			return name
-		}
+	if i := slices.IndexFunc(names, cmd.Flags().Changed); i >= 0 {
+		return names[i]
 	}
 	return ""
 }

@@ -330,10 +330,11 @@ func Joined(text string, texts []string) bool {
 }
 
 // Nines matches numbers that people and rasters write for what is not known.
-var Nines = regexp.MustCompile(`^(-?9+(\.0+)?|-?32768|-?3\.402823\d*e\+38)$`)
+var Nines = regexp.MustCompile(`^(-?9+(\.0+)?|-1(\.0+)?|255|-?32768|-?3\.402823\d*e\+38)$`)
 
-// MissingCode is such a number among cells that are different, if it is farther from all others than these are from
-// each other, or the only negative one; "" where there is none.
+// MissingCode is such a number among cells that are different, if it is as far from all others as these are from each
+// other, and twice as far as the next of them on average, or the only negative one, -1 by ten times that; "" where
+// there is none.
 func MissingCode(cells []string) string {
 	var x []float64
 	if !slices.ContainsFunc(cells, Nines.MatchString) {
@@ -348,8 +349,9 @@ func MissingCode(cells []string) string {
 	n := len(x)
 	for _, cell := range cells {
 		v, _ := numeric.ParseDecimal(cell)
-		if n > 2 && Nines.MatchString(cell) && (v == x[n-1] && v-x[n-2] > x[n-2]-x[0] ||
-			v == x[0] && (x[1]-v > x[n-1]-x[1] || v < 0 && x[1] >= 0)) {
+		far := func(gap, others float64) bool { return gap >= others && gap*float64(n-2) > 2*others }
+		if n > 2 && Nines.MatchString(cell) && (v == x[n-1] && far(v-x[n-2], x[n-2]-x[0]) || v == x[0] &&
+			(far(x[1]-v, x[n-1]-x[1]) || v < 0 && x[1] >= 0 && (v < -1 || (x[1]-v)*float64(n-2) > 10*(x[n-1]-x[1])))) {
 			return cell
 		}
 	}

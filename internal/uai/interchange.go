@@ -27,6 +27,7 @@ type interchange struct {
 }
 
 func readInterchange(text, name string) (*mrf.Network, error) {
+	var tables [][2]int // where they begin, as bytes and lines: a variable may be declared behind them
 	b := &interchange{scanner: scanner{file: name, at: 1}, text: text, n: &mrf.Network{}, number: map[string]int{}}
 	for b.read() {
 		switch {
@@ -38,10 +39,15 @@ func readInterchange(text, name string) (*mrf.Network, error) {
 		case b.token == "variable" && !b.quoted:
 			b.readVariable()
 		case b.token == "probability" && !b.quoted:
-			b.readProbability()
+			tables = append(tables, [2]int{b.from, b.at})
+			b.until("}")
 		default:
 			b.fail("%q, want network, variable or probability", b.token)
 		}
+	}
+	for _, at := range tables {
+		b.from, b.at = at[0], at[1]
+		b.readProbability()
 	}
 	b.complete()
 	return b.n, b.err
@@ -83,9 +89,9 @@ func (b *interchange) inside(sign string) bool {
 	return b.err == nil && !b.is(sign)
 }
 
-// until returns the words before a sign.
+// until returns the words before a sign, at which it may be already.
 func (b *interchange) until(sign string) (words []string) {
-	for b.inside(sign) {
+	for !b.is(sign) && b.inside(sign) {
 		words = append(words, b.token)
 	}
 	return words
@@ -106,7 +112,6 @@ func (b *interchange) readVariable() {
 		for i, state := range names {
 			states[state] = i
 		}
-		b.until(";")
 		if at := slices.Index(declared, "["); at >= 0 && at+1 < len(declared) && declared[at+1] != strconv.Itoa(len(states)) {
 			b.fail("a variable of %s states names %d", declared[at+1], len(states))
 		}
@@ -128,7 +133,7 @@ func (b *interchange) readProbability() {
 		case name == "|":
 			continue
 		case !known || slices.Contains(f.Scope, v):
-			b.fail("%q is no variable that is declared before, or named twice", name)
+			b.fail("%q is no variable that is declared, or named twice", name)
 		}
 		f.Scope = append(f.Scope, v)
 	}

@@ -46,6 +46,7 @@ func TestInterchange(t *testing.T) {
 		}
 		return values
 	}
+	tables := strings.Index(family, "/* a table")
 	given := log(0, .7, .5, .2, .5, .1) // of grass, whose states are slow
 	for _, c := range []struct {
 		name, text string
@@ -56,6 +57,8 @@ func TestInterchange(t *testing.T) {
 		{"table.bif", strings.Replace(family, "(no) 0.7, 0.2, 0.1;\n  (yes) 0, 0.5, 0.5;",
 			"table 0 .7 .5 .2 .5 .1;", 1), given},
 		{"default.bif", strings.Replace(family, "(yes) 0, 0.5, 0.5;", "default .2 .3 .5;", 1), log(.2, .7, .3, .2, .5, .1)},
+		{"behind.bif", family[tables:] + family[:tables], given},
+		{"no-semicolon.bif", strings.NewReplacer("no };", "no }", "wet };", "wet }").Replace(family), given},
 		{"rounded.bif", strings.Replace(family, "0.7, 0.2, 0.1", "0.71, 0.2, 0.1", 1),
 			log(0, .71/1.01, .5, .2/1.01, .5, .1/1.01)},
 	} {
@@ -74,7 +77,7 @@ func TestInterchange(t *testing.T) {
 // TestInterchangeRefuses: mistakes are told with their lines.
 func TestInterchangeRefuses(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
-		{"a.bif", "variable x { type discrete [2] { a, b }; }\nprobability ( y ) { table 1; }\n", `a.bif:2: "y" is no variable that is declared before`},
+		{"a.bif", "variable x { type discrete [2] { a, b }; }\nprobability ( y ) { table 1; }\n", `a.bif:2: "y" is no variable that is declared`},
 		{"a.bif", "variable x { type discrete [2] { a, b }; }\nprobability ( x ) {\ntable .1 .2 .7; }\n",
 			"a.bif:3: 3 probabilities are given, want 2"},
 		{"a.bif", strings.Replace(family, "(yes)", "(maybe)", 1), `a.bif:13: "maybe" is no state of the variable`},
