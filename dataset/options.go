@@ -176,10 +176,13 @@ func (o *Options) validate(kind string) error {
 
 // ofSamples is the option given that tables of samples and alignments alone have, or "".
 func (o *Options) ofSamples() string {
-	if o.Lattice != "" {
+	switch {
+	case o.Lattice != "":
 		return "Lattice"
+	case o.SampleWeights != "":
+		return "SampleWeights"
 	}
-	return map[bool]string{true: "SampleWeights"}[o.SampleWeights != ""]
+	return ""
 }
 
 // notOfArrays refuses it where there are arrays.
