@@ -1,6 +1,6 @@
 // Package simd holds the vector kernels of message passing and grounding, all of float64: exponentials and logarithms,
 // the product and scatter of rows of features, and the kernels of which an iteration of learning is made. These are
-// MultiplyMatrix for the potentials, Exponentials for tables, the steps of a batch from Cavities to Settle for
+// MultiplyMatrix for potentials, MultiplyExp for tables, the steps of a batch from Cavities to Settle for
 // messages and beliefs of nodes, those of Edges and ScatterMatrix for the gradient, and Consistent for bounds.
 //
 // # Implementations
@@ -37,7 +37,7 @@
 //     polynomial of degree 10. Nothing branches, so that hard zeros cost nothing.
 //   - AVX2: e^x = 2^n e^r with a polynomial of degree 11; log by FreeBSD's e_log.c.
 //
-// Exponentials, for exponents up to 300, are within 1.1 units in the last place of the exponential of the rounded
+// Those of MultiplyExp, for exponents up to 300, are within 1.1 units in the last place of that of the rounded
 // exponent (0.99 seen with AVX-512, 1.02 with AVX2; plain Go is math.Exp). Tests hold the results of every step
 // against loops written out by hand: those that only add, subtract and compare bit by bit, products to 1e-14 and
 // beliefs of edges to 1e-12.
@@ -54,7 +54,7 @@
 //
 // # How many there are
 //
-// There are 19 kernels for AVX2 and 17 for AVX-512, beside prefetches. Two of each only bring tables into the panels of
+// There are 18 kernels for AVX2 and 16 for AVX-512, beside prefetches. Two of each only bring tables into the panels of
 // Consistent and out again, and two of AVX2 are for sums and momentum, which wait for memory with any width. None
 // flushes denormal results, as logarithms hardly ever make one, nor has Consistent the closed form for two states.
 package simd

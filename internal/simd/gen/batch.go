@@ -24,7 +24,6 @@ func (v vectors) batch() {
 	v.absorb()
 	v.totals()
 	v.settle()
-	v.exponentials()
 }
 
 // items walks over a list of nodes: body gets a register with the address of the node. It may jump to stop; the
@@ -344,26 +343,4 @@ func (v vectors) settle() {
 		})
 	})
 	v.storeResidual(residual)
-}
-
-// exponentials looks at all numbers first, to leave them alone where one is not safe: bits of magnitudes are in the
-// order of the numbers.
-func (v vectors) exponentials() {
-	v.function(v.name("exponentials"), "func(x []float64, a float64) bool", "is Exponentials.")
-	x, n, a, largest := v.base("x"), v.length("x"), v.parameter("a"), v.zeros(2)
-	v.keep(moderateExp)
-	v.spare("magnitude")
-	v.loop(n, 2, func(i reg.Register, offset int, r *rest) {
-		y := v.load(at64(x, i, offset), r)
-		v.VANDPD(v.wide("magnitude"), y, y)
-		v.largerBits(y, largest[offset/v.bytes()])
-	})
-	v.largerBits(largest[1], largest[0])
-	v.VANDPD(v.wide("magnitude"), a, largest[1])
-	v.VMULPD(largest[1], largest[0], largest[0])
-	large, unsafe := v.compare(cmpNotLessEqual, v.wide("moderate"), largest[0]), v.label("unsafe")
-	v.ifAny(large, unsafe)
-	v.maps(n, x, x, moderateExp, func(x reg.VecVirtual) { v.VMULPD(a, x, x) })
-	v.Label(unsafe)
-	v.returnNone(large)
 }
