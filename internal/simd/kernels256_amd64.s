@@ -3927,85 +3927,66 @@ rest382:
 	TESTQ      R11, R11
 	JZ         done383
 	LEAQ       constants<>+544(SB), R12
-	MOVQ       R11, R13
-	NEGQ       R13
-	VMOVUPD    (R12)(R13*8), Y5
+	NEGQ       R11
+	VMOVUPD    (R12)(R11*8), Y5
 	VMASKMOVPD (DI)(R10*8), Y5, Y5
-	CMPQ       R11, $0x04
-	JLT        partial384
 	VMOVUPD    Y5, (R8)(R10*8)
-	JMP        stored387
 
-partial384:
-	LEAQ         (R8)(R10*8), DI
-	VMOVAPD      Y5, Y5
-	TESTQ        $0x00000002, R11
-	JZ           noTwo386
-	VMOVUPD      X5, (DI)
-	VEXTRACTF128 $0x01, Y5, X5
-	ADDQ         $0x00000010, DI
-
-noTwo386:
-	TESTQ  $0x00000001, R11
-	JZ     stored387
-	VMOVSD X5, (DI)
-
-stored387:
 done383:
 	TESTQ R9, R9
-	JLE   done389
+	JLE   done385
 
-again388:
+again384:
 	MOVLQSX (CX), DI
 	ADDQ    $0x04, CX
 	MOVQ    rho_base+144(FP), R10
 	MOVQ    messageAt_base+120(FP), R11
 	TESTQ   R11, R11
-	JZ      same391
+	JZ      same387
 	MOVQ    (R11)(DI*8), R11
-	JMP     found392
+	JMP     found388
 
-same391:
+same387:
 	MOVQ  DI, R11
 	IMULQ SI, R11
 
-found392:
+found388:
 	MOVQ         messages_base+0(FP), R12
 	LEAQ         (R12)(R11*8), R11
 	VBROADCASTSD same+168(FP), Y5
 	TESTQ        R10, R10
-	JZ           same390
+	JZ           same386
 	SHRQ         $0x01, DI
 	VBROADCASTSD (R10)(DI*8), Y5
 
-same390:
+same386:
 	VBROADCASTSD constants<>+1504(SB), Y6
 	CMPQ         SI, $0x08
-	JNE          other393
+	JNE          other389
 	XORQ         DI, DI
 	VMOVUPD      (AX)(DI*8), Y7
 	VMAXPD       Y7, Y6, Y6
 	VMOVUPD      32(AX)(DI*8), Y7
 	VMAXPD       Y7, Y6, Y6
-	JMP          row394
+	JMP          row390
 
-other393:
+other389:
 	XORQ DI, DI
 	MOVQ SI, R10
 	CMPQ R10, $0x00000004
-	JLT  rest396
+	JLT  rest392
 
-whole395:
+whole391:
 	VMOVUPD (AX)(DI*8), Y7
 	VMAXPD  Y7, Y6, Y6
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, R10
 	CMPQ    R10, $0x00000004
-	JGE     whole395
+	JGE     whole391
 
-rest396:
+rest392:
 	TESTQ        R10, R10
-	JZ           done397
+	JZ           done393
 	LEAQ         constants<>+544(SB), R12
 	NEGQ         R10
 	VMOVUPD      (R12)(R10*8), Y7
@@ -4014,25 +3995,76 @@ rest396:
 	VBLENDVPD    Y7, Y8, Y9, Y9
 	VMAXPD       Y9, Y6, Y6
 
-done397:
-row394:
+done393:
+row390:
 	VPERM2F128 $0x01, Y6, Y6, Y7
 	VMAXPD     Y7, Y6, Y6
 	VPERMILPD  $0x55, Y6, Y7
 	VMAXPD     Y7, Y6, Y6
 	CMPQ       SI, $0x08
-	JNE        other398
+	JNE        other394
 	XORQ       DI, DI
 	VMOVUPD    (AX)(DI*8), Y7
 	VMOVUPD    (R11)(DI*8), Y8
 	VSUBPD     Y6, Y7, Y7
 	VUCOMISD   X2, X0
-	JE         undamped400
+	JE         undamped396
 	VCMPPD     $0x04, Y8, Y7, Y11
 	VMULPD     Y0, Y8, Y9
 	VMULPD     Y1, Y7, Y10
 	VADDPD     Y9, Y10, Y10
 	VBLENDVPD  Y11, Y10, Y7, Y7
+
+undamped396:
+	VCMPPD      $0x04, Y8, Y7, Y9
+	VSUBPD      Y8, Y7, Y8
+	VANDPD      constants<>+1280(SB), Y8, Y8
+	VANDPD      Y9, Y8, Y8
+	VPCMPGTQ    Y3, Y8, Y9
+	VBLENDVPD   Y9, Y8, Y3, Y3
+	VMOVUPD     Y7, (R11)(DI*8)
+	VFMADD213PD (R8)(DI*8), Y5, Y7
+	VMOVUPD     Y7, (R8)(DI*8)
+	VMOVUPD     32(AX)(DI*8), Y7
+	VMOVUPD     32(R11)(DI*8), Y8
+	VSUBPD      Y6, Y7, Y7
+	VUCOMISD    X2, X0
+	JE          undamped397
+	VCMPPD      $0x04, Y8, Y7, Y10
+	VMULPD      Y0, Y8, Y6
+	VMULPD      Y1, Y7, Y9
+	VADDPD      Y6, Y9, Y9
+	VBLENDVPD   Y10, Y9, Y7, Y7
+
+undamped397:
+	VCMPPD      $0x04, Y8, Y7, Y6
+	VSUBPD      Y8, Y7, Y8
+	VANDPD      constants<>+1280(SB), Y8, Y8
+	VANDPD      Y6, Y8, Y8
+	VPCMPGTQ    Y3, Y8, Y6
+	VBLENDVPD   Y6, Y8, Y3, Y3
+	VMOVUPD     Y7, 32(R11)(DI*8)
+	VFMADD213PD 32(R8)(DI*8), Y5, Y7
+	VMOVUPD     Y7, 32(R8)(DI*8)
+	JMP         row395
+
+other394:
+	XORQ DI, DI
+	MOVQ SI, R10
+	CMPQ R10, $0x00000004
+	JLT  rest399
+
+whole398:
+	VMOVUPD   (AX)(DI*8), Y7
+	VMOVUPD   (R11)(DI*8), Y8
+	VSUBPD    Y6, Y7, Y7
+	VUCOMISD  X2, X0
+	JE        undamped400
+	VCMPPD    $0x04, Y8, Y7, Y11
+	VMULPD    Y0, Y8, Y9
+	VMULPD    Y1, Y7, Y10
+	VADDPD    Y9, Y10, Y10
+	VBLENDVPD Y11, Y10, Y7, Y7
 
 undamped400:
 	VCMPPD      $0x04, Y8, Y7, Y9
@@ -4042,70 +4074,16 @@ undamped400:
 	VPCMPGTQ    Y3, Y8, Y9
 	VBLENDVPD   Y9, Y8, Y3, Y3
 	VMOVUPD     Y7, (R11)(DI*8)
-	VMOVUPD     (R8)(DI*8), Y8
-	VFMADD231PD Y7, Y5, Y8
-	VMOVUPD     Y8, (R8)(DI*8)
-	VMOVUPD     32(AX)(DI*8), Y7
-	VMOVUPD     32(R11)(DI*8), Y8
-	VSUBPD      Y6, Y7, Y7
-	VUCOMISD    X2, X0
-	JE          undamped401
-	VCMPPD      $0x04, Y8, Y7, Y10
-	VMULPD      Y0, Y8, Y6
-	VMULPD      Y1, Y7, Y9
-	VADDPD      Y6, Y9, Y9
-	VBLENDVPD   Y10, Y9, Y7, Y7
-
-undamped401:
-	VCMPPD      $0x04, Y8, Y7, Y6
-	VSUBPD      Y8, Y7, Y8
-	VANDPD      constants<>+1280(SB), Y8, Y8
-	VANDPD      Y6, Y8, Y8
-	VPCMPGTQ    Y3, Y8, Y6
-	VBLENDVPD   Y6, Y8, Y3, Y3
-	VMOVUPD     Y7, 32(R11)(DI*8)
-	VMOVUPD     32(R8)(DI*8), Y6
-	VFMADD231PD Y7, Y5, Y6
-	VMOVUPD     Y6, 32(R8)(DI*8)
-	JMP         row399
-
-other398:
-	XORQ DI, DI
-	MOVQ SI, R10
-	CMPQ R10, $0x00000004
-	JLT  rest403
-
-whole402:
-	VMOVUPD   (AX)(DI*8), Y7
-	VMOVUPD   (R11)(DI*8), Y8
-	VSUBPD    Y6, Y7, Y7
-	VUCOMISD  X2, X0
-	JE        undamped404
-	VCMPPD    $0x04, Y8, Y7, Y11
-	VMULPD    Y0, Y8, Y9
-	VMULPD    Y1, Y7, Y10
-	VADDPD    Y9, Y10, Y10
-	VBLENDVPD Y11, Y10, Y7, Y7
-
-undamped404:
-	VCMPPD      $0x04, Y8, Y7, Y9
-	VSUBPD      Y8, Y7, Y8
-	VANDPD      constants<>+1280(SB), Y8, Y8
-	VANDPD      Y9, Y8, Y8
-	VPCMPGTQ    Y3, Y8, Y9
-	VBLENDVPD   Y9, Y8, Y3, Y3
-	VMOVUPD     Y7, (R11)(DI*8)
-	VMOVUPD     (R8)(DI*8), Y8
-	VFMADD231PD Y7, Y5, Y8
-	VMOVUPD     Y8, (R8)(DI*8)
+	VFMADD213PD (R8)(DI*8), Y5, Y7
+	VMOVUPD     Y7, (R8)(DI*8)
 	ADDQ        $0x00000004, DI
 	SUBQ        $0x00000004, R10
 	CMPQ        R10, $0x00000004
-	JGE         whole402
+	JGE         whole398
 
-rest403:
+rest399:
 	TESTQ      R10, R10
-	JZ         done405
+	JZ         done401
 	LEAQ       constants<>+544(SB), R12
 	MOVQ       R10, R13
 	NEGQ       R13
@@ -4115,110 +4093,91 @@ rest403:
 	VSUBPD     Y6, Y8, Y8
 	VANDPD     Y7, Y8, Y8
 	VUCOMISD   X2, X0
-	JE         undamped406
-	VCMPPD     $0x04, Y9, Y8, Y11
+	JE         undamped402
+	VCMPPD     $0x04, Y9, Y8, Y10
 	VMULPD     Y0, Y9, Y6
-	VMULPD     Y1, Y8, Y10
-	VADDPD     Y6, Y10, Y10
-	VBLENDVPD  Y11, Y10, Y8, Y8
+	VMULPD     Y1, Y8, Y7
+	VADDPD     Y6, Y7, Y7
+	VBLENDVPD  Y10, Y7, Y8, Y8
 
-undamped406:
+undamped402:
 	VCMPPD    $0x04, Y9, Y8, Y6
-	VSUBPD    Y9, Y8, Y9
-	VANDPD    constants<>+1280(SB), Y9, Y9
-	VANDPD    Y6, Y9, Y9
-	VPCMPGTQ  Y3, Y9, Y6
-	VBLENDVPD Y6, Y9, Y3, Y3
+	VSUBPD    Y9, Y8, Y7
+	VANDPD    constants<>+1280(SB), Y7, Y7
+	VANDPD    Y6, Y7, Y7
+	VPCMPGTQ  Y3, Y7, Y6
+	VBLENDVPD Y6, Y7, Y3, Y3
 	CMPQ      R10, $0x04
-	JLT       partial407
+	JLT       partial403
 	VMOVUPD   Y8, (R11)(DI*8)
-	JMP       stored410
+	JMP       stored406
 
-partial407:
+partial403:
 	LEAQ         (R11)(DI*8), R11
 	VMOVAPD      Y8, Y6
 	TESTQ        $0x00000002, R10
-	JZ           noTwo409
+	JZ           noTwo405
 	VMOVUPD      X6, (R11)
 	VEXTRACTF128 $0x01, Y6, X6
 	ADDQ         $0x00000010, R11
 
-noTwo409:
+noTwo405:
 	TESTQ  $0x00000001, R10
-	JZ     stored410
+	JZ     stored406
 	VMOVSD X6, (R11)
 
-stored410:
-	VMASKMOVPD  (R8)(DI*8), Y7, Y6
-	VFMADD231PD Y8, Y5, Y6
-	CMPQ        R10, $0x04
-	JLT         partial411
-	VMOVUPD     Y6, (R8)(DI*8)
-	JMP         stored414
+stored406:
+	VFMADD213PD (R8)(DI*8), Y5, Y8
+	VMOVUPD     Y8, (R8)(DI*8)
 
-partial411:
-	LEAQ         (R8)(DI*8), DI
-	VMOVAPD      Y6, Y5
-	TESTQ        $0x00000002, R10
-	JZ           noTwo413
-	VMOVUPD      X5, (DI)
-	VEXTRACTF128 $0x01, Y5, X5
-	ADDQ         $0x00000010, DI
-
-noTwo413:
-	TESTQ  $0x00000001, R10
-	JZ     stored414
-	VMOVSD X5, (DI)
-
-stored414:
-done405:
-row399:
+done401:
+row395:
 	LEAQ (AX)(SI*8), AX
 	DECQ R9
-	JNZ  again388
+	JNZ  again384
 
-done389:
+done385:
 	CMPQ         8(DX), $0x00
-	JE           zero415
+	JE           zero407
 	VBROADCASTSD constants<>+1504(SB), Y5
 	CMPQ         SI, $0x08
-	JNE          other416
+	JNE          other408
 	XORQ         DI, DI
 	VMOVUPD      (R8)(DI*8), Y6
 	VMAXPD       Y6, Y5, Y5
 	VMOVUPD      32(R8)(DI*8), Y6
 	VMAXPD       Y6, Y5, Y5
-	JMP          row417
+	JMP          row409
 
-other416:
+other408:
 	XORQ DI, DI
 	MOVQ SI, R9
 	CMPQ R9, $0x00000004
-	JLT  rest419
+	JLT  rest411
 
-whole418:
+whole410:
 	VMOVUPD (R8)(DI*8), Y6
 	VMAXPD  Y6, Y5, Y5
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, R9
 	CMPQ    R9, $0x00000004
-	JGE     whole418
+	JGE     whole410
 
-rest419:
+rest411:
 	TESTQ        R9, R9
-	JZ           done420
+	JZ           done412
 	LEAQ         constants<>+544(SB), R10
 	NEGQ         R9
 	VMOVUPD      (R10)(R9*8), Y6
-	VMASKMOVPD   (R8)(DI*8), Y6, Y7
+	VMOVUPD      (R8)(DI*8), Y7
 	VBROADCASTSD constants<>+1504(SB), Y8
 	VBLENDVPD    Y6, Y7, Y8, Y8
 	VMAXPD       Y8, Y5, Y5
 
-done420:
-row417:
+done412:
+row409:
 	CMPQ         SI, $0x08
-	JNE          other421
+	JNE          other413
 	XORQ         SI, SI
 	VMOVUPD      (R8)(SI*8), Y6
 	VMOVAPD      Y5, Y7
@@ -4242,14 +4201,14 @@ row417:
 	VBROADCASTSD 8(DX), Y5
 	VMULPD       Y5, Y6, Y6
 	VMOVUPD      Y6, 32(R8)(SI*8)
-	JMP          row422
+	JMP          row414
 
-other421:
+other413:
 	XORQ DI, DI
 	CMPQ SI, $0x00000004
-	JLT  rest424
+	JLT  rest416
 
-whole423:
+whole415:
 	VMOVUPD      (R8)(DI*8), Y6
 	VMOVAPD      Y5, Y7
 	VPERM2F128   $0x01, Y7, Y7, Y8
@@ -4264,16 +4223,15 @@ whole423:
 	ADDQ         $0x00000004, DI
 	SUBQ         $0x00000004, SI
 	CMPQ         SI, $0x00000004
-	JGE          whole423
+	JGE          whole415
 
-rest424:
+rest416:
 	TESTQ        SI, SI
-	JZ           done425
+	JZ           done417
 	LEAQ         constants<>+544(SB), R9
-	MOVQ         SI, R10
-	NEGQ         R10
-	VMOVUPD      (R9)(R10*8), Y6
-	VMASKMOVPD   (R8)(DI*8), Y6, Y6
+	NEGQ         SI
+	VMOVUPD      (R9)(SI*8), Y6
+	VMOVUPD      (R8)(DI*8), Y6
 	VMOVAPD      Y5, Y5
 	VPERM2F128   $0x01, Y5, Y5, Y7
 	VMAXPD       Y7, Y5, Y5
@@ -4283,29 +4241,11 @@ rest424:
 	VSUBPD       Y5, Y6, Y6
 	VBROADCASTSD 8(DX), Y5
 	VMULPD       Y5, Y6, Y6
-	CMPQ         SI, $0x04
-	JLT          partial426
 	VMOVUPD      Y6, (R8)(DI*8)
-	JMP          stored429
 
-partial426:
-	LEAQ         (R8)(DI*8), DI
-	VMOVAPD      Y6, Y5
-	TESTQ        $0x00000002, SI
-	JZ           noTwo428
-	VMOVUPD      X5, (DI)
-	VEXTRACTF128 $0x01, Y5, X5
-	ADDQ         $0x00000010, DI
-
-noTwo428:
-	TESTQ  $0x00000001, SI
-	JZ     stored429
-	VMOVSD X5, (DI)
-
-stored429:
-done425:
-row422:
-zero415:
+done417:
+row414:
+zero407:
 absorbed357:
 	ADDQ $0x00000028, DX
 	DECQ BX
@@ -4332,46 +4272,46 @@ TEXT ·totals256(SB), $0-64
 	MOVQ  list+48(FP), DX
 	MOVQ  count+56(FP), BX
 	TESTQ BX, BX
-	JLE   done432
+	JLE   done420
 
-again431:
+again419:
 	MOVLQSX 24(DX), SI
 	LEAQ    (CX)(SI*8), SI
 	VXORPD  Y0, Y0, Y0
 	MOVLQSX 28(DX), DI
 	CMPQ    DI, $0x08
-	JNE     other433
+	JNE     other421
 	XORQ    DI, DI
 	VMOVUPD (SI)(DI*8), Y1
 	VADDPD  Y1, Y0, Y0
 	VMOVUPD 32(SI)(DI*8), Y1
 	VADDPD  Y1, Y0, Y0
-	JMP     row434
+	JMP     row422
 
-other433:
+other421:
 	XORQ R8, R8
 	CMPQ DI, $0x00000004
-	JLT  rest436
+	JLT  rest424
 
-whole435:
+whole423:
 	VMOVUPD (SI)(R8*8), Y1
 	VADDPD  Y1, Y0, Y0
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, DI
 	CMPQ    DI, $0x00000004
-	JGE     whole435
+	JGE     whole423
 
-rest436:
+rest424:
 	TESTQ      DI, DI
-	JZ         done437
+	JZ         done425
 	LEAQ       constants<>+544(SB), R9
 	NEGQ       DI
 	VMOVUPD    (R9)(DI*8), Y1
 	VMASKMOVPD (SI)(R8*8), Y1, Y1
 	VADDPD     Y1, Y0, Y0
 
-done437:
-row434:
+done425:
+row422:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VPERMILPD  $0x55, Y0, Y1
@@ -4380,9 +4320,9 @@ row434:
 	ADDQ       $0x08, AX
 	ADDQ       $0x00000028, DX
 	DECQ       BX
-	JNZ        again431
+	JNZ        again419
 
-done432:
+done420:
 	VZEROUPPER
 	RET
 
@@ -4396,9 +4336,9 @@ TEXT ·settle256(SB), $0-96
 	MOVQ   list+72(FP), BX
 	MOVQ   count+80(FP), SI
 	TESTQ  SI, SI
-	JLE    done440
+	JLE    done428
 
-again439:
+again427:
 	MOVQ         (BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      24(BX), R8
@@ -4407,7 +4347,7 @@ again439:
 	ADDQ         $0x08, DX
 	MOVLQSX      28(BX), R9
 	CMPQ         R9, $0x08
-	JNE          other441
+	JNE          other429
 	XORQ         R9, R9
 	VMOVUPD      (R8)(R9*8), Y2
 	VMOVUPD      (DI)(R9*8), Y3
@@ -4429,14 +4369,14 @@ again439:
 	VPCMPGTQ     Y0, Y3, Y1
 	VBLENDVPD    Y1, Y3, Y0, Y0
 	VMOVUPD      Y2, 32(DI)(R9*8)
-	JMP          row442
+	JMP          row430
 
-other441:
+other429:
 	XORQ R10, R10
 	CMPQ R9, $0x00000004
-	JLT  rest444
+	JLT  rest432
 
-whole443:
+whole431:
 	VMOVUPD   (R8)(R10*8), Y2
 	VMOVUPD   (DI)(R10*8), Y3
 	VSUBPD    Y1, Y2, Y2
@@ -4450,11 +4390,11 @@ whole443:
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, R9
 	CMPQ      R9, $0x00000004
-	JGE       whole443
+	JGE       whole431
 
-rest444:
+rest432:
 	TESTQ      R9, R9
-	JZ         done445
+	JZ         done433
 	LEAQ       constants<>+544(SB), R11
 	MOVQ       R9, R12
 	NEGQ       R12
@@ -4470,32 +4410,32 @@ rest444:
 	VPCMPGTQ   Y0, Y2, Y1
 	VBLENDVPD  Y1, Y2, Y0, Y0
 	CMPQ       R9, $0x04
-	JLT        partial446
+	JLT        partial434
 	VMOVUPD    Y3, (DI)(R10*8)
-	JMP        stored449
+	JMP        stored437
 
-partial446:
+partial434:
 	LEAQ         (DI)(R10*8), DI
 	VMOVAPD      Y3, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo448
+	JZ           noTwo436
 	VMOVUPD      X1, (DI)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, DI
 
-noTwo448:
+noTwo436:
 	TESTQ  $0x00000001, R9
-	JZ     stored449
+	JZ     stored437
 	VMOVSD X1, (DI)
 
-stored449:
-done445:
-row442:
+stored437:
+done433:
+row430:
 	ADDQ $0x00000028, BX
 	DECQ SI
-	JNZ  again439
+	JNZ  again427
 
-done440:
+done428:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VPCMPGTQ   Y0, Y1, Y2
 	VBLENDVPD  Y2, Y1, Y0, Y0
@@ -4524,7 +4464,7 @@ TEXT ·edgeBeliefs256(SB), $0-184
 	SUBQ         SI, DX
 	MOVQ         DX, logs_base+120(FP)
 
-edge450:
+edge438:
 	MOVQ         (CX), DX
 	MOVQ         tables_base+72(FP), R9
 	LEAQ         (R9)(DX*8), DX
@@ -4532,10 +4472,10 @@ edge450:
 	VXORPD       Y1, Y1, Y1
 	MOVQ         ku+168(FP), R9
 	CMPQ         R9, $0x08
-	JNE          other451
+	JNE          other439
 	MOVQ         kv+176(FP), R9
 	CMPQ         R9, $0x08
-	JNE          other451
+	JNE          other439
 	VXORPD       Y3, Y3, Y3
 	VXORPD       Y4, Y4, Y4
 	VBROADCASTSD (BX), Y5
@@ -4582,22 +4522,22 @@ edge450:
 	VFMADD231PD  Y3, Y5, Y0
 	VMOVUPD      32(SI), Y3
 	VFMADD231PD  Y4, Y3, Y0
-	JMP          columns452
+	JMP          columns440
 
-other451:
+other439:
 	MOVQ kv+176(FP), R9
 	XORQ R10, R10
 	CMPQ R9, $0x0000000c
-	JLT  few454
+	JLT  few442
 
-panel453:
+panel441:
 	VXORPD Y3, Y3, Y3
 	VXORPD Y4, Y4, Y4
 	VXORPD Y5, Y5, Y5
 	XORQ   R11, R11
 	MOVQ   R10, R12
 
-row456:
+row444:
 	VBROADCASTSD (BX)(R11*8), Y6
 	VMOVUPD      (DX)(R12*1), Y7
 	VFMADD231PD  Y7, Y6, Y3
@@ -4609,7 +4549,7 @@ row456:
 	INCQ         R11
 	MOVQ         ku+168(FP), R13
 	CMPQ         R11, R13
-	JL           row456
+	JL           row444
 	VMOVUPD      (SI)(R10*1), Y6
 	VFMADD231PD  Y3, Y6, Y0
 	VMOVUPD      32(SI)(R10*1), Y3
@@ -4619,13 +4559,13 @@ row456:
 	ADDQ         $0x00000060, R10
 	SUBQ         $0x0000000c, R9
 	CMPQ         R9, $0x0000000c
-	JGE          panel453
+	JGE          panel441
 
-few454:
+few442:
 	TESTQ   R9, R9
-	JZ      done455
+	JZ      done443
 	CMPQ    R9, $0x00000004
-	JGT     wider457
+	JGT     wider445
 	LEAQ    constants<>+544(SB), R11
 	NEGQ    R9
 	VMOVUPD (R11)(R9*8), Y3
@@ -4633,7 +4573,7 @@ few454:
 	XORQ    R9, R9
 	MOVQ    R10, R11
 
-row458:
+row446:
 	VBROADCASTSD (BX)(R9*8), Y5
 	VMASKMOVPD   (DX)(R11*1), Y3, Y6
 	VFMADD231PD  Y6, Y5, Y4
@@ -4641,14 +4581,14 @@ row458:
 	INCQ         R9
 	MOVQ         ku+168(FP), R12
 	CMPQ         R9, R12
-	JL           row458
+	JL           row446
 	VMASKMOVPD   (SI)(R10*1), Y3, Y3
 	VFMADD231PD  Y4, Y3, Y0
-	JMP          done455
+	JMP          done443
 
-wider457:
+wider445:
 	CMPQ    R9, $0x00000008
-	JGT     wider459
+	JGT     wider447
 	SUBQ    $0x00000004, R9
 	LEAQ    constants<>+544(SB), R11
 	NEGQ    R9
@@ -4658,7 +4598,7 @@ wider457:
 	XORQ    R9, R9
 	MOVQ    R10, R11
 
-row460:
+row448:
 	VBROADCASTSD (BX)(R9*8), Y6
 	VMOVUPD      (DX)(R11*1), Y7
 	VFMADD231PD  Y7, Y6, Y4
@@ -4668,14 +4608,14 @@ row460:
 	INCQ         R9
 	MOVQ         ku+168(FP), R12
 	CMPQ         R9, R12
-	JL           row460
+	JL           row448
 	VMOVUPD      (SI)(R10*1), Y6
 	VFMADD231PD  Y4, Y6, Y0
 	VMASKMOVPD   32(SI)(R10*1), Y3, Y3
 	VFMADD231PD  Y5, Y3, Y0
-	JMP          done455
+	JMP          done443
 
-wider459:
+wider447:
 	SUBQ    $0x00000008, R9
 	LEAQ    constants<>+544(SB), R11
 	NEGQ    R9
@@ -4686,7 +4626,7 @@ wider459:
 	XORQ    R9, R9
 	MOVQ    R10, R11
 
-row462:
+row450:
 	VBROADCASTSD (BX)(R9*8), Y7
 	VMOVUPD      (DX)(R11*1), Y8
 	VFMADD231PD  Y8, Y7, Y4
@@ -4698,7 +4638,7 @@ row462:
 	INCQ         R9
 	MOVQ         ku+168(FP), R12
 	CMPQ         R9, R12
-	JL           row462
+	JL           row450
 	VMOVUPD      (SI)(R10*1), Y7
 	VFMADD231PD  Y4, Y7, Y0
 	VMOVUPD      32(SI)(R10*1), Y4
@@ -4706,18 +4646,18 @@ row462:
 	VMASKMOVPD   64(SI)(R10*1), Y3, Y3
 	VFMADD231PD  Y6, Y3, Y0
 
-done455:
-columns452:
+done443:
+columns440:
 	VPERM2F128   $0x01, Y0, Y0, Y3
 	VADDPD       Y3, Y0, Y0
 	VPERMILPD    $0x55, Y0, Y3
 	VADDPD       Y3, Y0, Y0
 	MOVQ         ku+168(FP), R9
 	CMPQ         R9, $0x08
-	JNE          other463
+	JNE          other451
 	MOVQ         kv+176(FP), R9
 	CMPQ         R9, $0x08
-	JNE          other463
+	JNE          other451
 	VXORPD       Y5, Y5, Y5
 	VXORPD       Y6, Y6, Y6
 	VXORPD       Y7, Y7, Y7
@@ -4858,15 +4798,15 @@ columns452:
 	VMAXPD       Y3, Y2, Y3
 	VFMADD231PD  Y6, Y3, Y8
 	VADDPD       Y8, Y1, Y1
-	JMP          columns464
+	JMP          columns452
 
-other463:
+other451:
 	MOVQ kv+176(FP), R9
 	XORQ R10, R10
 	CMPQ R9, $0x0000000c
-	JLT  few466
+	JLT  few454
 
-panel465:
+panel453:
 	VXORPD  Y6, Y6, Y6
 	VXORPD  Y7, Y7, Y7
 	VXORPD  Y8, Y8, Y8
@@ -4884,7 +4824,7 @@ panel465:
 	XORQ    R12, R12
 	MOVQ    R10, R13
 
-row468:
+row456:
 	VBROADCASTSD (BX)(R12*8), Y12
 	VBROADCASTSD (R11)(R12*8), Y13
 	VMAXPD       Y13, Y2, Y13
@@ -4910,7 +4850,7 @@ row468:
 	INCQ         R12
 	MOVQ         ku+168(FP), R14
 	CMPQ         R12, R14
-	JL           row468
+	JL           row456
 	MOVQ         logs_base+120(FP), R11
 	ADDQ         SI, R11
 	VMOVUPD      (R11)(R10*1), Y3
@@ -4928,13 +4868,13 @@ row468:
 	ADDQ         $0x00000060, R10
 	SUBQ         $0x0000000c, R9
 	CMPQ         R9, $0x0000000c
-	JGE          panel465
+	JGE          panel453
 
-few466:
+few454:
 	TESTQ      R9, R9
-	JZ         done467
+	JZ         done455
 	CMPQ       R9, $0x00000004
-	JGT        wider469
+	JGT        wider457
 	LEAQ       constants<>+544(SB), R11
 	MOVQ       R9, R12
 	NEGQ       R12
@@ -4948,7 +4888,7 @@ few466:
 	XORQ       R12, R12
 	MOVQ       R10, R13
 
-row470:
+row458:
 	VBROADCASTSD (BX)(R12*8), Y7
 	VBROADCASTSD (R11)(R12*8), Y8
 	VMAXPD       Y8, Y2, Y8
@@ -4956,43 +4896,43 @@ row470:
 	VMULPD       Y4, Y9, Y9
 	VMULPD       Y7, Y9, Y9
 	CMPQ         R9, $0x04
-	JLT          partial471
+	JLT          partial459
 	VMOVUPD      Y9, (R8)(R13*1)
-	JMP          stored474
+	JMP          stored462
 
-partial471:
+partial459:
 	LEAQ         (R8)(R13*1), R14
 	VMOVAPD      Y9, Y7
 	TESTQ        $0x00000002, R9
-	JZ           noTwo473
+	JZ           noTwo461
 	VMOVUPD      X7, (R14)
 	VEXTRACTF128 $0x01, Y7, X7
 	ADDQ         $0x00000010, R14
 
-noTwo473:
+noTwo461:
 	TESTQ  $0x00000001, R9
-	JZ     stored474
+	JZ     stored462
 	VMOVSD X7, (R14)
 
-stored474:
+stored462:
 	VADDPD      Y9, Y5, Y5
 	VFMADD231PD Y9, Y8, Y6
 	ADDQ        DI, R13
 	INCQ        R12
 	MOVQ        ku+168(FP), R14
 	CMPQ        R12, R14
-	JL          row470
+	JL          row458
 	MOVQ        logs_base+120(FP), R11
 	ADDQ        SI, R11
 	VMASKMOVPD  (R11)(R10*1), Y3, Y3
 	VMAXPD      Y3, Y2, Y3
 	VFMADD231PD Y5, Y3, Y6
 	VADDPD      Y6, Y1, Y1
-	JMP         done467
+	JMP         done455
 
-wider469:
+wider457:
 	CMPQ       R9, $0x00000008
-	JGT        wider475
+	JGT        wider463
 	SUBQ       $0x00000004, R9
 	LEAQ       constants<>+544(SB), R11
 	MOVQ       R9, R12
@@ -5011,7 +4951,7 @@ wider469:
 	XORQ       R12, R12
 	MOVQ       R10, R13
 
-row476:
+row464:
 	VBROADCASTSD (BX)(R12*8), Y10
 	VBROADCASTSD (R11)(R12*8), Y11
 	VMAXPD       Y11, Y2, Y11
@@ -5025,32 +4965,32 @@ row476:
 	VMULPD       Y5, Y12, Y12
 	VMULPD       Y10, Y12, Y12
 	CMPQ         R9, $0x04
-	JLT          partial477
+	JLT          partial465
 	VMOVUPD      Y12, 32(R8)(R13*1)
-	JMP          stored480
+	JMP          stored468
 
-partial477:
+partial465:
 	LEAQ         32(R8)(R13*1), R14
 	VMOVAPD      Y12, Y10
 	TESTQ        $0x00000002, R9
-	JZ           noTwo479
+	JZ           noTwo467
 	VMOVUPD      X10, (R14)
 	VEXTRACTF128 $0x01, Y10, X10
 	ADDQ         $0x00000010, R14
 
-noTwo479:
+noTwo467:
 	TESTQ  $0x00000001, R9
-	JZ     stored480
+	JZ     stored468
 	VMOVSD X10, (R14)
 
-stored480:
+stored468:
 	VADDPD      Y12, Y7, Y7
 	VFMADD231PD Y12, Y11, Y9
 	ADDQ        DI, R13
 	INCQ        R12
 	MOVQ        ku+168(FP), R14
 	CMPQ        R12, R14
-	JL          row476
+	JL          row464
 	MOVQ        logs_base+120(FP), R11
 	ADDQ        SI, R11
 	VMOVUPD     (R11)(R10*1), Y4
@@ -5061,9 +5001,9 @@ stored480:
 	VMAXPD      Y3, Y2, Y3
 	VFMADD231PD Y7, Y3, Y9
 	VADDPD      Y9, Y1, Y1
-	JMP         done467
+	JMP         done455
 
-wider475:
+wider463:
 	SUBQ       $0x00000008, R9
 	LEAQ       constants<>+544(SB), R11
 	MOVQ       R9, R12
@@ -5086,7 +5026,7 @@ wider475:
 	XORQ       R12, R12
 	MOVQ       R10, R13
 
-row482:
+row470:
 	VBROADCASTSD (BX)(R12*8), Y13
 	VBROADCASTSD (R11)(R12*8), Y14
 	VMAXPD       Y14, Y2, Y14
@@ -5106,32 +5046,32 @@ row482:
 	VMULPD       Y6, Y15, Y15
 	VMULPD       Y13, Y15, Y15
 	CMPQ         R9, $0x04
-	JLT          partial483
+	JLT          partial471
 	VMOVUPD      Y15, 64(R8)(R13*1)
-	JMP          stored486
+	JMP          stored474
 
-partial483:
+partial471:
 	LEAQ         64(R8)(R13*1), R14
 	VMOVAPD      Y15, Y13
 	TESTQ        $0x00000002, R9
-	JZ           noTwo485
+	JZ           noTwo473
 	VMOVUPD      X13, (R14)
 	VEXTRACTF128 $0x01, Y13, X13
 	ADDQ         $0x00000010, R14
 
-noTwo485:
+noTwo473:
 	TESTQ  $0x00000001, R9
-	JZ     stored486
+	JZ     stored474
 	VMOVSD X13, (R14)
 
-stored486:
+stored474:
 	VADDPD      Y15, Y9, Y9
 	VFMADD231PD Y15, Y14, Y12
 	ADDQ        DI, R13
 	INCQ        R12
 	MOVQ        ku+168(FP), R14
 	CMPQ        R12, R14
-	JL          row482
+	JL          row470
 	MOVQ        logs_base+120(FP), R11
 	ADDQ        SI, R11
 	VMOVUPD     (R11)(R10*1), Y4
@@ -5147,8 +5087,8 @@ stored486:
 	VFMADD231PD Y9, Y3, Y12
 	VADDPD      Y12, Y1, Y1
 
-done467:
-columns464:
+done455:
+columns452:
 	VPERM2F128 $0x01, Y1, Y1, Y3
 	VADDPD     Y3, Y1, Y1
 	VPERMILPD  $0x55, Y1, Y3
@@ -5166,7 +5106,7 @@ columns464:
 	ADDQ       R9, R8
 	ADDQ       $0x08, CX
 	DECQ       AX
-	JNZ        edge450
+	JNZ        edge438
 	VZEROUPPER
 	RET
 
@@ -5185,7 +5125,7 @@ TEXT ·pairMessages256(SB), $0-193
 	XORQ   R10, R10
 	SUBQ   $0x04, R9
 
-vector487:
+vector475:
 	MOVLQSX        (BX)(R10*4), R11
 	SHLQ           $0x04, R11
 	VBROADCASTF128 (AX)(R11*1), Y1
@@ -5229,7 +5169,7 @@ vector487:
 	VCMPPD         $0x06, constants<>+64(SB), Y2, Y2
 	VMOVMSKPD      Y2, R11
 	TESTL          R11, R11
-	JNZ            slow489
+	JNZ            slow477
 	VBROADCASTSD   constants<>+0(SB), Y2
 	VFMADD231PD    constants<>+1312(SB), Y1, Y2
 	VSUBPD         constants<>+1344(SB), Y2, Y3
@@ -5256,9 +5196,9 @@ vector487:
 	VPSLLQ         $0x34, Y2, Y2
 	VPADDQ         Y2, Y1, Y1
 	VMOVUPD        Y1, Y1
-	JMP            done490
+	JMP            done478
 
-slow489:
+slow477:
 	VBROADCASTSD constants<>+416(SB), Y2
 	VMAXPD       Y1, Y2, Y1
 	VMOVUPD      constants<>+448(SB), Y2
@@ -5298,7 +5238,7 @@ slow489:
 	VMULPD       Y3, Y1, Y1
 	VMULPD       Y2, Y1, Y1
 
-done490:
+done478:
 	MOVLQSX      (DI)(R10*4), R11
 	MOVQ         (R8)(R11*8), R11
 	VMOVUPD      (DX)(R11*8), Y2
@@ -5381,20 +5321,20 @@ done490:
 	VMOVUPD      X1, 16(R11)
 	VEXTRACTF128 $0x01, Y1, 48(R11)
 	CMPQ         R10, R9
-	JE           done488
+	JE           done476
 	ADDQ         $0x04, R10
 	CMPQ         R10, R9
 	CMOVQGT      R9, R10
-	JMP          vector487
+	JMP          vector475
 
-done488:
+done476:
 	XORB      AL, AL
 	VMOVMSKPD Y0, CX
 	TESTL     CX, CX
-	JNZ       any491
+	JNZ       any479
 	MOVB      $0x01, AL
 
-any491:
+any479:
 	MOVB AL, ret+192(FP)
 	VZEROUPPER
 	RET
@@ -5414,7 +5354,7 @@ TEXT ·pairBeliefs256(SB), $0-241
 	XORQ   R10, R10
 	SUBQ   $0x04, R9
 
-vector492:
+vector480:
 	MOVLQSX        (BX)(R10*4), R11
 	SHLQ           $0x05, R11
 	VMOVUPD        (CX)(R11*1), Y1
@@ -5482,7 +5422,7 @@ vector492:
 	VCMPPD         $0x06, constants<>+64(SB), Y2, Y2
 	VMOVMSKPD      Y2, R11
 	TESTL          R11, R11
-	JNZ            slow494
+	JNZ            slow482
 	VBROADCASTSD   constants<>+0(SB), Y2
 	VFMADD231PD    constants<>+1312(SB), Y3, Y2
 	VSUBPD         constants<>+1344(SB), Y2, Y8
@@ -5509,9 +5449,9 @@ vector492:
 	VPSLLQ         $0x34, Y2, Y2
 	VPADDQ         Y2, Y3, Y3
 	VMOVUPD        Y3, Y2
-	JMP            done495
+	JMP            done483
 
-slow494:
+slow482:
 	VBROADCASTSD constants<>+416(SB), Y2
 	VMAXPD       Y3, Y2, Y3
 	VMOVUPD      constants<>+448(SB), Y2
@@ -5551,7 +5491,7 @@ slow494:
 	VMULPD       Y8, Y3, Y3
 	VMULPD       Y2, Y3, Y2
 
-done495:
+done483:
 	VSUBPD       Y4, Y9, Y9
 	VSUBPD       Y5, Y6, Y6
 	VCMPPD       $0x1e, constants<>+640(SB), Y9, Y3
@@ -5563,7 +5503,7 @@ done495:
 	VCMPPD       $0x06, constants<>+64(SB), Y4, Y4
 	VMOVMSKPD    Y4, R11
 	TESTL        R11, R11
-	JNZ          slow496
+	JNZ          slow484
 	VBROADCASTSD constants<>+0(SB), Y4
 	VFMADD231PD  constants<>+1312(SB), Y6, Y4
 	VSUBPD       constants<>+1344(SB), Y4, Y5
@@ -5590,9 +5530,9 @@ done495:
 	VPSLLQ       $0x34, Y4, Y4
 	VPADDQ       Y4, Y6, Y6
 	VMOVUPD      Y6, Y4
-	JMP          done497
+	JMP          done485
 
-slow496:
+slow484:
 	VBROADCASTSD constants<>+416(SB), Y4
 	VMAXPD       Y6, Y4, Y6
 	VMOVUPD      constants<>+448(SB), Y4
@@ -5632,7 +5572,7 @@ slow496:
 	VMULPD       Y5, Y6, Y6
 	VMULPD       Y4, Y6, Y4
 
-done497:
+done485:
 	MOVQ         (R8)(R10*8), R11
 	VMOVUPD      (DX)(R11*8), Y5
 	MOVQ         8(R8)(R10*8), R11
@@ -5722,20 +5662,20 @@ done497:
 	MOVQ         z_base+24(FP), R11
 	VMOVUPD      Y1, (R11)(R10*8)
 	CMPQ         R10, R9
-	JE           done493
+	JE           done481
 	ADDQ         $0x04, R10
 	CMPQ         R10, R9
 	CMOVQGT      R9, R10
-	JMP          vector492
+	JMP          vector480
 
-done493:
+done481:
 	XORB      AL, AL
 	VMOVMSKPD Y0, CX
 	TESTL     CX, CX
-	JNZ       any498
+	JNZ       any486
 	MOVB      $0x01, AL
 
-any498:
+any486:
 	MOVB AL, ret+240(FP)
 	VZEROUPPER
 	RET
@@ -5752,9 +5692,9 @@ TEXT ·interleave256(SB), $0-56
 	LEAQ (BX)(DX*4), SI
 	MOVQ n+48(FP), SI
 	CMPQ SI, $0x00000004
-	JLT  few500
+	JLT  few488
 
-block499:
+block487:
 	VMOVUPD    (CX), Y0
 	VMOVUPD    (CX)(DX*1), Y1
 	VMOVUPD    (CX)(DX*2), Y2
@@ -5775,11 +5715,11 @@ block499:
 	ADDQ       $0x00000080, AX
 	SUBQ       $0x00000004, SI
 	CMPQ       SI, $0x00000004
-	JGE        block499
+	JGE        block487
 
-few500:
+few488:
 	TESTQ      SI, SI
-	JZ         blocks501
+	JZ         blocks489
 	LEAQ       constants<>+544(SB), DI
 	MOVQ       SI, R8
 	NEGQ       R8
@@ -5798,20 +5738,20 @@ few500:
 	VPERM2F128 $0x31, Y0, Y1, Y0
 	VMOVUPD    Y6, (AX)
 	CMPQ       SI, $0x00000001
-	JLE        end503
+	JLE        end491
 	VMOVUPD    Y2, 32(AX)
 	CMPQ       SI, $0x00000002
-	JLE        end503
+	JLE        end491
 	VMOVUPD    Y4, 64(AX)
 	CMPQ       SI, $0x00000003
-	JLE        end503
+	JLE        end491
 	VMOVUPD    Y0, 96(AX)
 
-end503:
+end491:
 	ADDQ $0x00000020, CX
 	ADDQ $0x00000080, AX
 
-blocks501:
+blocks489:
 	VZEROUPPER
 	RET
 
@@ -5827,9 +5767,9 @@ TEXT ·separate256(SB), $0-56
 	LEAQ (BX)(DX*4), SI
 	MOVQ n+48(FP), SI
 	CMPQ SI, $0x00000004
-	JLT  few505
+	JLT  few493
 
-block504:
+block492:
 	VXORPD     Y0, Y0, Y0
 	VXORPD     Y1, Y1, Y1
 	VXORPD     Y2, Y2, Y2
@@ -5854,11 +5794,11 @@ block504:
 	ADDQ       $0x00000080, CX
 	SUBQ       $0x00000004, SI
 	CMPQ       SI, $0x00000004
-	JGE        block504
+	JGE        block492
 
-few505:
+few493:
 	TESTQ   SI, SI
-	JZ      blocks506
+	JZ      blocks494
 	VXORPD  Y0, Y0, Y0
 	VXORPD  Y1, Y1, Y1
 	VXORPD  Y2, Y2, Y2
@@ -5869,16 +5809,16 @@ few505:
 	VMOVUPD (DI)(R8*8), Y0
 	VMOVUPD (CX), Y0
 	CMPQ    SI, $0x00000001
-	JLE     end508
+	JLE     end496
 	VMOVUPD 32(CX), Y1
 	CMPQ    SI, $0x00000002
-	JLE     end508
+	JLE     end496
 	VMOVUPD 64(CX), Y2
 	CMPQ    SI, $0x00000003
-	JLE     end508
+	JLE     end496
 	VMOVUPD 96(CX), Y3
 
-end508:
+end496:
 	VUNPCKLPD  Y1, Y0, Y4
 	VUNPCKLPD  Y3, Y2, Y5
 	VPERM2F128 $0x20, Y5, Y4, Y6
@@ -5888,89 +5828,89 @@ end508:
 	VPERM2F128 $0x20, Y1, Y0, Y2
 	VPERM2F128 $0x31, Y1, Y0, Y0
 	CMPQ       SI, $0x04
-	JLT        partial509
+	JLT        partial497
 	VMOVUPD    Y6, (AX)
-	JMP        stored512
+	JMP        stored500
 
-partial509:
+partial497:
 	LEAQ         (AX), DI
 	VMOVAPD      Y6, Y1
 	TESTQ        $0x00000002, SI
-	JZ           noTwo511
+	JZ           noTwo499
 	VMOVUPD      X1, (DI)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, DI
 
-noTwo511:
+noTwo499:
 	TESTQ  $0x00000001, SI
-	JZ     stored512
+	JZ     stored500
 	VMOVSD X1, (DI)
 
-stored512:
+stored500:
 	CMPQ    SI, $0x04
-	JLT     partial513
+	JLT     partial501
 	VMOVUPD Y2, (AX)(DX*1)
-	JMP     stored516
+	JMP     stored504
 
-partial513:
+partial501:
 	LEAQ         (AX)(DX*1), DI
 	VMOVAPD      Y2, Y1
 	TESTQ        $0x00000002, SI
-	JZ           noTwo515
+	JZ           noTwo503
 	VMOVUPD      X1, (DI)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, DI
 
-noTwo515:
+noTwo503:
 	TESTQ  $0x00000001, SI
-	JZ     stored516
+	JZ     stored504
 	VMOVSD X1, (DI)
 
-stored516:
+stored504:
 	CMPQ    SI, $0x04
-	JLT     partial517
+	JLT     partial505
 	VMOVUPD Y4, (AX)(DX*2)
-	JMP     stored520
+	JMP     stored508
 
-partial517:
+partial505:
 	LEAQ         (AX)(DX*2), DX
 	VMOVAPD      Y4, Y1
 	TESTQ        $0x00000002, SI
-	JZ           noTwo519
+	JZ           noTwo507
 	VMOVUPD      X1, (DX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, DX
 
-noTwo519:
+noTwo507:
 	TESTQ  $0x00000001, SI
-	JZ     stored520
+	JZ     stored508
 	VMOVSD X1, (DX)
 
-stored520:
+stored508:
 	CMPQ    SI, $0x04
-	JLT     partial521
+	JLT     partial509
 	VMOVUPD Y0, (AX)(BX*1)
-	JMP     stored524
+	JMP     stored512
 
-partial521:
+partial509:
 	LEAQ         (AX)(BX*1), DX
 	VMOVAPD      Y0, Y0
 	TESTQ        $0x00000002, SI
-	JZ           noTwo523
+	JZ           noTwo511
 	VMOVUPD      X0, (DX)
 	VEXTRACTF128 $0x01, Y0, X0
 	ADDQ         $0x00000010, DX
 
-noTwo523:
+noTwo511:
 	TESTQ  $0x00000001, SI
-	JZ     stored524
+	JZ     stored512
 	VMOVSD X0, (DX)
 
-stored524:
+stored512:
 	ADDQ $0x00000020, AX
 	ADDQ $0x00000080, CX
 
-blocks506:
+blocks494:
 	VZEROUPPER
 	RET
 
@@ -5983,32 +5923,32 @@ TEXT ·consistent256(SB), $0-216
 	MOVQ         right_base+96(FP), CX
 	XORQ         DX, DX
 
-vector525:
+vector513:
 	VMOVUPD Y0, (CX)(DX*1)
 	ADDQ    $0x20, DX
 	CMPQ    DX, AX
-	JL      vector525
+	JL      vector513
 	XORQ    CX, CX
 
-scaling526:
+scaling514:
 	VXORPD Y1, Y1, Y1
 	MOVQ   sums_base+120(FP), DX
 	XORQ   BX, BX
 
-vector528:
+vector516:
 	VMOVUPD Y1, (DX)(BX*1)
 	ADDQ    $0x20, BX
 	CMPQ    BX, AX
-	JL      vector528
+	JL      vector516
 	XORQ    DX, DX
 	MOVQ    pairs_base+0(FP), BX
 	MOVQ    rows_len+32(FP), SI
 	SHRQ    $0x02, SI
 	LEAQ    (AX)(AX*2), DI
 	CMPQ    SI, $0x04
-	JL      few530
+	JL      few518
 
-rows529:
+rows517:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -6017,7 +5957,7 @@ rows529:
 	MOVQ   BX, R9
 	XORQ   R10, R10
 
-vector531:
+vector519:
 	VMOVUPD     (R8)(R10*1), Y5
 	VFMADD231PD (R9), Y5, Y1
 	VFMADD231PD (R9)(AX*1), Y5, Y2
@@ -6026,7 +5966,7 @@ vector531:
 	ADDQ        $0x20, R9
 	ADDQ        $0x20, R10
 	CMPQ        R10, AX
-	JL          vector531
+	JL          vector519
 	MOVQ        rows_base+24(FP), R8
 	MOVQ        left_base+72(FP), R9
 	VMOVUPD     (R8)(DX*1), Y5
@@ -6060,7 +6000,7 @@ vector531:
 	MOVQ        sums_base+120(FP), R8
 	XORQ        R9, R9
 
-vector532:
+vector520:
 	VMOVUPD     (R8)(R9*1), Y4
 	VFMADD231PD (BX), Y5, Y4
 	VFMADD231PD (BX)(AX*1), Y1, Y4
@@ -6070,30 +6010,30 @@ vector532:
 	ADDQ        $0x20, BX
 	ADDQ        $0x20, R9
 	CMPQ        R9, AX
-	JL          vector532
+	JL          vector520
 	ADDQ        DI, BX
 	ADDQ        $0x00000080, DX
 	SUBQ        $0x04, SI
 	CMPQ        SI, $0x04
-	JGE         rows529
+	JGE         rows517
 
-few530:
+few518:
 	CMPQ SI, $0x01
-	JL   few534
+	JL   few522
 
-rows533:
+rows521:
 	VXORPD Y1, Y1, Y1
 	MOVQ   right_base+96(FP), DI
 	MOVQ   BX, R8
 	XORQ   R9, R9
 
-vector535:
+vector523:
 	VMOVUPD     (DI)(R9*1), Y2
 	VFMADD231PD (R8), Y2, Y1
 	ADDQ        $0x20, R8
 	ADDQ        $0x20, R9
 	CMPQ        R9, AX
-	JL          vector535
+	JL          vector523
 	MOVQ        rows_base+24(FP), DI
 	MOVQ        left_base+72(FP), R8
 	VMOVUPD     (DI)(DX*1), Y2
@@ -6106,24 +6046,24 @@ vector535:
 	MOVQ        sums_base+120(FP), DI
 	XORQ        R8, R8
 
-vector536:
+vector524:
 	VMOVUPD     (DI)(R8*1), Y1
 	VFMADD231PD (BX), Y2, Y1
 	VMOVUPD     Y1, (DI)(R8*1)
 	ADDQ        $0x20, BX
 	ADDQ        $0x20, R8
 	CMPQ        R8, AX
-	JL          vector536
+	JL          vector524
 	ADDQ        $0x00000020, DX
 	SUBQ        $0x01, SI
 	CMPQ        SI, $0x01
-	JGE         rows533
+	JGE         rows521
 
-few534:
+few522:
 	VXORPD Y1, Y1, Y1
 	XORQ   DX, DX
 
-vector537:
+vector525:
 	MOVQ         columns_base+48(FP), BX
 	VMOVUPD      (BX)(DX*1), Y2
 	MOVQ         right_base+96(FP), BX
@@ -6134,29 +6074,29 @@ vector537:
 	VADDPD       Y2, Y1, Y1
 	ADDQ         $0x20, DX
 	CMPQ         DX, AX
-	JL           vector537
+	JL           vector525
 	VBROADCASTSD enough+208(FP), Y2
 	VCMPPD       $0x1e, Y2, Y1, Y1
 	VMOVMSKPD    Y1, DX
 	TESTL        DX, DX
-	JZ           scaled527
+	JZ           scaled515
 	MOVQ         scalings+200(FP), DX
 	CMPQ         CX, DX
-	JGE          scaled527
+	JGE          scaled515
 	VPCMPEQQ     Y2, Y2, Y2
 	MOVQ         first+192(FP), DX
 	CMPQ         CX, DX
-	JLT          plain538
+	JLT          plain526
 	CMPQ         CX, $0x14
-	JGE          plain538
+	JGE          plain526
 	MOVQ         system_len+152(FP), DX
 	TESTQ        DX, DX
-	JZ           plain538
+	JZ           plain526
 	MOVQ         rows_len+32(FP), DX
 	SHLQ         $0x03, DX
 	XORQ         BX, BX
 
-vector540:
+vector528:
 	MOVQ    left_base+72(FP), SI
 	VMOVUPD (SI)(BX*1), Y3
 	VMULPD  Y3, Y3, Y3
@@ -6171,15 +6111,15 @@ vector540:
 	VMOVUPD Y3, (SI)(BX*1)
 	ADDQ    $0x20, BX
 	CMPQ    BX, DX
-	JL      vector540
+	JL      vector528
 	XORQ    BX, BX
 	MOVQ    system_base+144(FP), SI
 
-tiles541:
+tiles529:
 	LEAQ 32(BX), DI
 	ANDQ $-128, DI
 
-tile542:
+tile530:
 	VXORPD Y3, Y3, Y3
 	VXORPD Y4, Y4, Y4
 	VXORPD Y5, Y5, Y5
@@ -6195,7 +6135,7 @@ tile542:
 	MOVQ   rows_len+32(FP), DX
 	SHLQ   $0x03, DX
 
-rows543:
+rows531:
 	VMOVUPD     (R10), Y11
 	VMULPD      (R8), Y11, Y12
 	VMULPD      32(R8), Y11, Y11
@@ -6215,7 +6155,7 @@ rows543:
 	ADDQ        AX, R9
 	ADDQ        $0x20, R10
 	SUBQ        $0x20, DX
-	JNZ         rows543
+	JNZ         rows531
 	LEAQ        (SI)(DI*1), DX
 	VMOVUPD     Y3, (DX)
 	VMOVUPD     Y4, 32(DX)
@@ -6228,11 +6168,11 @@ rows543:
 	VMOVUPD     Y10, 96(DX)
 	ADDQ        AX, DX
 	SUBQ        $0x00000080, DI
-	JGE         tile542
+	JGE         tile530
 	LEAQ        (SI)(AX*2), SI
 	ADDQ        $0x00000040, BX
 	CMPQ        BX, AX
-	JL          tiles541
+	JL          tiles529
 	MOVQ        AX, DX
 	SHRQ        $0x05, DX
 	ADDQ        $0x00, DX
@@ -6244,7 +6184,7 @@ rows543:
 	MOVQ        right_base+96(FP), DI
 	XORQ        R8, R8
 
-vector544:
+vector532:
 	VMOVUPD (SI)(R8*1), Y3
 	VMOVUPD (DI)(R8*1), Y4
 	VMULPD  Y4, Y3, Y5
@@ -6255,7 +6195,7 @@ vector544:
 	LEAQ    32(R8), R9
 	XORQ    R10, R10
 
-vector545:
+vector533:
 	VMOVUPD     (SI)(R10*1), Y6
 	VFMSUB213PD (BX)(R10*1), Y3, Y6
 	VMULPD      (DI)(R10*1), Y6, Y6
@@ -6263,13 +6203,13 @@ vector545:
 	VMOVUPD     Y6, (BX)(R10*1)
 	ADDQ        $0x20, R10
 	CMPQ        R10, R9
-	JL          vector545
+	JL          vector533
 	VADDPD      (BX)(R8*1), Y5, Y5
 	VMOVUPD     Y5, (BX)(R8*1)
 	ADDQ        AX, BX
 	ADDQ        $0x20, R8
 	CMPQ        R8, AX
-	JL          vector544
+	JL          vector532
 	MOVQ        AX, DX
 	SHRQ        $0x05, DX
 	ADDQ        $0x01, DX
@@ -6279,47 +6219,47 @@ vector545:
 	MOVQ        system_base+144(FP), BX
 	XORQ        SI, SI
 
-vector546:
+vector534:
 	MOVQ  system_base+144(FP), DI
 	TESTQ SI, SI
-	JZ    before547
+	JZ    before535
 	XORQ  R8, R8
 
-vector548:
+vector536:
 	VMOVUPD (BX)(R8*1), Y3
 	TESTQ   R8, R8
-	JZ      before549
+	JZ      before537
 	XORQ    R9, R9
 
-vector550:
+vector538:
 	VMOVUPD      (BX)(R9*1), Y4
 	VFNMADD231PD (DI)(R9*1), Y4, Y3
 	ADDQ         $0x20, R9
 	CMPQ         R9, R8
-	JL           vector550
+	JL           vector538
 
-before549:
+before537:
 	VMULPD  (DX)(R8*1), Y3, Y3
 	VMOVUPD Y3, (BX)(R8*1)
 	ADDQ    AX, DI
 	ADDQ    $0x20, R8
 	CMPQ    R8, SI
-	JL      vector548
+	JL      vector536
 
-before547:
+before535:
 	VMOVUPD (BX)(SI*1), Y3
 	TESTQ   SI, SI
-	JZ      before551
+	JZ      before539
 	XORQ    DI, DI
 
-vector552:
+vector540:
 	VMOVUPD      (BX)(DI*1), Y4
 	VFNMADD231PD (BX)(DI*1), Y4, Y3
 	ADDQ         $0x20, DI
 	CMPQ         DI, SI
-	JL           vector552
+	JL           vector540
 
-before551:
+before539:
 	MOVQ         sums_base+120(FP), DI
 	VMOVUPD      (DI)(SI*1), Y4
 	MOVQ         right_base+96(FP), DI
@@ -6334,7 +6274,7 @@ before551:
 	ADDQ         AX, BX
 	ADDQ         $0x20, SI
 	CMPQ         SI, AX
-	JL           vector546
+	JL           vector534
 	MOVQ         AX, DX
 	SHRQ         $0x05, DX
 	ADDQ         $0x00, DX
@@ -6350,55 +6290,55 @@ before551:
 	MOVQ         system_base+144(FP), SI
 	XORQ         DI, DI
 
-vector553:
+vector541:
 	VMOVUPD (DX)(DI*1), Y3
 	TESTQ   DI, DI
-	JZ      before554
+	JZ      before542
 	XORQ    R8, R8
 
-vector555:
+vector543:
 	VMOVUPD      (SI)(R8*1), Y4
 	VFNMADD231PD (DX)(R8*1), Y4, Y3
 	ADDQ         $0x20, R8
 	CMPQ         R8, DI
-	JL           vector555
+	JL           vector543
 
-before554:
+before542:
 	VMULPD  (BX)(DI*1), Y3, Y3
 	VMOVUPD Y3, (DX)(DI*1)
 	ADDQ    AX, SI
 	ADDQ    $0x20, DI
 	CMPQ    DI, AX
-	JL      vector553
+	JL      vector541
 	MOVQ    AX, DI
 
-back556:
+back544:
 	SUBQ    $0x20, DI
 	SUBQ    AX, SI
 	VMOVUPD (DX)(DI*1), Y3
 	MOVQ    SI, R8
 	MOVQ    DI, R9
 
-below557:
+below545:
 	ADDQ         $0x20, R9
 	CMPQ         R9, AX
-	JGE          solved558
+	JGE          solved546
 	ADDQ         AX, R8
 	VMOVUPD      (R8)(DI*1), Y4
 	VFNMADD231PD (DX)(R9*1), Y4, Y3
-	JMP          below557
+	JMP          below545
 
-solved558:
+solved546:
 	VMULPD  (BX)(DI*1), Y3, Y3
 	VMOVUPD Y3, (DX)(DI*1)
 	TESTQ   DI, DI
-	JNZ     back556
-	JMP     scale539
+	JNZ     back544
+	JMP     scale527
 
-plain538:
+plain526:
 	XORQ DX, DX
 
-vector559:
+vector547:
 	MOVQ      right_base+96(FP), BX
 	VMOVUPD   (BX)(DX*1), Y2
 	MOVQ      columns_base+48(FP), BX
@@ -6415,11 +6355,11 @@ vector559:
 	VMOVUPD   Y2, (BX)(DX*1)
 	ADDQ      $0x20, DX
 	CMPQ      DX, AX
-	JL        vector559
+	JL        vector547
 	INCQ      CX
-	JMP       scaling526
+	JMP       scaling514
 
-scale539:
+scale527:
 	MOVQ         AX, DX
 	SHRQ         $0x05, DX
 	ADDQ         $0x00, DX
@@ -6429,18 +6369,18 @@ scale539:
 	VBROADCASTSD constants<>+32(SB), Y3
 	XORQ         BX, BX
 
-vector560:
+vector548:
 	VMOVUPD (DX)(BX*1), Y4
 	VANDPD  constants<>+1280(SB), Y4, Y4
 	VMAXPD  Y4, Y3, Y3
 	ADDQ    $0x20, BX
 	CMPQ    BX, AX
-	JL      vector560
+	JL      vector548
 	VDIVPD  Y3, Y0, Y3
 	VMULPD  constants<>+480(SB), Y3, Y3
 	XORQ    BX, BX
 
-vector561:
+vector549:
 	MOVQ      right_base+96(FP), SI
 	VMOVUPD   (SI)(BX*1), Y4
 	MOVQ      columns_base+48(FP), SI
@@ -6463,14 +6403,14 @@ vector561:
 	VMOVUPD   Y4, (SI)(BX*1)
 	ADDQ      $0x20, BX
 	CMPQ      BX, AX
-	JL        vector561
+	JL        vector549
 	INCQ      CX
-	JMP       scaling526
+	JMP       scaling514
 
-scaled527:
+scaled515:
 	XORQ CX, CX
 
-vector562:
+vector550:
 	MOVQ    right_base+96(FP), DX
 	VMOVUPD (DX)(CX*1), Y0
 	MOVQ    columns_base+48(FP), DX
@@ -6494,14 +6434,14 @@ vector562:
 	VMOVUPD Y0, (DX)(CX*1)
 	ADDQ    $0x20, CX
 	CMPQ    CX, AX
-	JL      vector562
+	JL      vector550
 	VXORPD  Y0, Y0, Y0
 	MOVQ    pairs_base+0(FP), CX
 	MOVQ    rows_len+32(FP), DX
 	SHLQ    $0x03, DX
 	XORQ    BX, BX
 
-vector563:
+vector551:
 	MOVQ    rows_base+24(FP), SI
 	VMOVUPD (SI)(BX*1), Y1
 	MOVQ    left_base+72(FP), SI
@@ -6509,12 +6449,12 @@ vector563:
 	MOVQ    right_base+96(FP), DI
 	XORQ    R8, R8
 
-vector564:
+vector552:
 	VMOVUPD      (CX)(R8*1), Y3
 	VFMADD231PD  (DI)(R8*1), Y3, Y2
 	ADDQ         $0x20, R8
 	CMPQ         R8, AX
-	JL           vector564
+	JL           vector552
 	VFNMADD231PD (SI)(BX*1), Y2, Y1
 	VXORPD       Y2, Y2, Y2
 	VMAXPD       Y2, Y1, Y1
@@ -6524,14 +6464,14 @@ vector564:
 	ADDQ         AX, CX
 	ADDQ         $0x20, BX
 	CMPQ         BX, DX
-	JL           vector563
+	JL           vector551
 	VCMPPD       $0x1e, constants<>+1760(SB), Y0, Y1
 	VBROADCASTSD constants<>+32(SB), Y2
 	VDIVPD       Y0, Y2, Y2
 	VANDPD       Y1, Y2, Y2
 	MOVQ         entropy_len+176(FP), CX
 	TESTQ        CX, CX
-	JZ           silent565
+	JZ           silent553
 	VXORPD       Y0, Y0, Y0
 	MOVQ         right_base+96(FP), CX
 	MOVQ         sums_base+120(FP), DX
@@ -6540,14 +6480,14 @@ vector564:
 	SHLQ         $0x03, SI
 	XORQ         DI, DI
 
-vector567:
+vector555:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Y1
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Y2, Y3
 	XORQ    R8, R8
 
-vector568:
+vector556:
 	VMOVUPD      (BX)(R8*1), Y4
 	VMULPD       (CX)(R8*1), Y4, Y4
 	VMULPD       Y1, Y4, Y4
@@ -6585,16 +6525,16 @@ vector568:
 	VFNMADD231PD Y4, Y6, Y0
 	ADDQ         $0x20, R8
 	CMPQ         R8, AX
-	JL           vector568
+	JL           vector556
 	ADDQ         AX, BX
 	ADDQ         $0x20, DI
 	CMPQ         DI, SI
-	JL           vector567
+	JL           vector555
 	MOVQ         entropy_base+168(FP), AX
 	VMOVUPD      Y0, (AX)
-	JMP          rounded566
+	JMP          rounded554
 
-silent565:
+silent553:
 	MOVQ right_base+96(FP), CX
 	MOVQ sums_base+120(FP), DX
 	MOVQ pairs_base+0(FP), BX
@@ -6602,14 +6542,14 @@ silent565:
 	SHLQ $0x03, SI
 	XORQ DI, DI
 
-vector569:
+vector557:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Y0
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Y2, Y1
 	XORQ    R8, R8
 
-vector570:
+vector558:
 	VMOVUPD     (BX)(R8*1), Y3
 	VMULPD      (CX)(R8*1), Y3, Y3
 	VMULPD      Y0, Y3, Y3
@@ -6617,13 +6557,13 @@ vector570:
 	VMOVUPD     Y3, (BX)(R8*1)
 	ADDQ        $0x20, R8
 	CMPQ        R8, AX
-	JL          vector570
+	JL          vector558
 	ADDQ        AX, BX
 	ADDQ        $0x20, DI
 	CMPQ        DI, SI
-	JL          vector569
+	JL          vector557
 
-rounded566:
+rounded554:
 	VZEROUPPER
 	RET
 
@@ -6636,9 +6576,9 @@ TEXT ·extrapolate256(SB), $0-56
 	MOVQ         x_len+8(FP), DX
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000008
-	JLT          rest572
+	JLT          rest560
 
-whole571:
+whole559:
 	VMOVUPD     (AX)(BX*8), Y1
 	VMOVUPD     (CX)(BX*8), Y2
 	VSUBPD      Y2, Y1, Y2
@@ -6660,13 +6600,13 @@ whole571:
 	ADDQ        $0x00000008, BX
 	SUBQ        $0x00000008, DX
 	CMPQ        DX, $0x00000008
-	JGE         whole571
+	JGE         whole559
 
-rest572:
+rest560:
 	CMPQ DX, $0x00000004
-	JLT  rest574
+	JLT  rest562
 
-whole573:
+whole561:
 	VMOVUPD     (AX)(BX*8), Y1
 	VMOVUPD     (CX)(BX*8), Y2
 	VSUBPD      Y2, Y1, Y2
@@ -6679,11 +6619,11 @@ whole573:
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole573
+	JGE         whole561
 
-rest574:
+rest562:
 	TESTQ      DX, DX
-	JZ         done575
+	JZ         done563
 	LEAQ       constants<>+544(SB), SI
 	MOVQ       DX, DI
 	NEGQ       DI
@@ -6695,47 +6635,47 @@ rest574:
 	VCMPPD     $0x07, Y3, Y3, Y3
 	VANDPD     Y3, Y1, Y1
 	CMPQ       DX, $0x04
-	JLT        partial576
+	JLT        partial564
 	VMOVUPD    Y2, (CX)(BX*8)
-	JMP        stored579
+	JMP        stored567
 
-partial576:
+partial564:
 	LEAQ         (CX)(BX*8), CX
 	VMOVAPD      Y2, Y3
 	TESTQ        $0x00000002, DX
-	JZ           noTwo578
+	JZ           noTwo566
 	VMOVUPD      X3, (CX)
 	VEXTRACTF128 $0x01, Y3, X3
 	ADDQ         $0x00000010, CX
 
-noTwo578:
+noTwo566:
 	TESTQ  $0x00000001, DX
-	JZ     stored579
+	JZ     stored567
 	VMOVSD X3, (CX)
 
-stored579:
+stored567:
 	VFMADD231PD Y1, Y0, Y2
 	CMPQ        DX, $0x04
-	JLT         partial580
+	JLT         partial568
 	VMOVUPD     Y2, (AX)(BX*8)
-	JMP         stored583
+	JMP         stored571
 
-partial580:
+partial568:
 	LEAQ         (AX)(BX*8), AX
 	VMOVAPD      Y2, Y0
 	TESTQ        $0x00000002, DX
-	JZ           noTwo582
+	JZ           noTwo570
 	VMOVUPD      X0, (AX)
 	VEXTRACTF128 $0x01, Y0, X0
 	ADDQ         $0x00000010, AX
 
-noTwo582:
+noTwo570:
 	TESTQ  $0x00000001, DX
-	JZ     stored583
+	JZ     stored571
 	VMOVSD X0, (AX)
 
-stored583:
-done575:
+stored571:
+done563:
 	VZEROUPPER
 	RET
 
@@ -6748,9 +6688,9 @@ TEXT ·addScaled256(SB), $0-56
 	MOVQ         dst_len+8(FP), DX
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000010
-	JLT          rest585
+	JLT          rest573
 
-whole584:
+whole572:
 	VMOVUPD     (AX)(BX*8), Y1
 	VMOVUPD     (CX)(BX*8), Y2
 	VFMADD231PD Y2, Y0, Y1
@@ -6770,13 +6710,13 @@ whole584:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole584
+	JGE         whole572
 
-rest585:
+rest573:
 	CMPQ DX, $0x00000004
-	JLT  rest587
+	JLT  rest575
 
-whole586:
+whole574:
 	VMOVUPD     (AX)(BX*8), Y1
 	VMOVUPD     (CX)(BX*8), Y2
 	VFMADD231PD Y2, Y0, Y1
@@ -6784,11 +6724,11 @@ whole586:
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole586
+	JGE         whole574
 
-rest587:
+rest575:
 	TESTQ       DX, DX
-	JZ          done588
+	JZ          done576
 	LEAQ        constants<>+544(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -6797,26 +6737,26 @@ rest587:
 	VMASKMOVPD  (CX)(BX*8), Y1, Y1
 	VFMADD231PD Y1, Y0, Y2
 	CMPQ        DX, $0x04
-	JLT         partial589
+	JLT         partial577
 	VMOVUPD     Y2, (AX)(BX*8)
-	JMP         stored592
+	JMP         stored580
 
-partial589:
+partial577:
 	LEAQ         (AX)(BX*8), AX
 	VMOVAPD      Y2, Y0
 	TESTQ        $0x00000002, DX
-	JZ           noTwo591
+	JZ           noTwo579
 	VMOVUPD      X0, (AX)
 	VEXTRACTF128 $0x01, Y0, X0
 	ADDQ         $0x00000010, AX
 
-noTwo591:
+noTwo579:
 	TESTQ  $0x00000001, DX
-	JZ     stored592
+	JZ     stored580
 	VMOVSD X0, (AX)
 
-stored592:
-done588:
+stored580:
+done576:
 	VZEROUPPER
 	RET
 

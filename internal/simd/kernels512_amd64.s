@@ -3835,86 +3835,61 @@ rest247:
 	BZHIQ     R11, R12, R12
 	KMOVB     R12, K1
 	VMOVUPD.Z (DI)(R10*8), K1, Z6
-	CMPQ      R11, $0x08
-	JLT       partial249
 	VMOVUPD   Z6, (R8)(R10*8)
-	JMP       stored252
 
-partial249:
-	LEAQ          (R8)(R10*8), DI
-	VMOVAPD       Y6, Y7
-	TESTQ         $0x00000004, R11
-	JZ            noFour250
-	VMOVUPD       Y7, (DI)
-	VEXTRACTF64X4 $0x01, Z6, Y7
-	ADDQ          $0x00000020, DI
-
-noFour250:
-	TESTQ         $0x00000002, R11
-	JZ            noTwo251
-	VMOVUPD       X7, (DI)
-	VEXTRACTF64X2 $0x01, Y7, X7
-	ADDQ          $0x00000010, DI
-
-noTwo251:
-	TESTQ  $0x00000001, R11
-	JZ     stored252
-	VMOVSD X7, (DI)
-
-stored252:
 done248:
 	TESTQ R9, R9
-	JLE   done254
+	JLE   done250
 
-again253:
+again249:
 	MOVLQSX (CX), DI
 	ADDQ    $0x04, CX
 	MOVQ    rho_base+144(FP), R10
 	MOVQ    messageAt_base+120(FP), R11
 	TESTQ   R11, R11
-	JZ      same256
+	JZ      same252
 	MOVQ    (R11)(DI*8), R11
-	JMP     found257
+	JMP     found253
 
-same256:
+same252:
 	MOVQ  DI, R11
 	IMULQ SI, R11
 
-found257:
+found253:
 	MOVQ         messages_base+0(FP), R12
 	LEAQ         (R12)(R11*8), R11
 	VBROADCASTSD same+168(FP), Z6
 	TESTQ        R10, R10
-	JZ           same255
+	JZ           same251
 	SHRQ         $0x01, DI
 	VBROADCASTSD (R10)(DI*8), Z6
 
-same255:
+same251:
 	VMOVAPD Z1, Z7
 	CMPQ    SI, $0x08
-	JNE     other258
+	JNE     other254
 	XORQ    DI, DI
 	VMOVUPD (AX)(DI*8), Z8
 	VMAXPD  Z8, Z7, Z7
-	JMP     row259
+	JMP     row255
 
-other258:
+other254:
 	XORQ DI, DI
 	MOVQ SI, R10
 	CMPQ R10, $0x00000008
-	JLT  rest261
+	JLT  rest257
 
-whole260:
+whole256:
 	VMOVUPD (AX)(DI*8), Z8
 	VMAXPD  Z8, Z7, Z7
 	ADDQ    $0x00000008, DI
 	SUBQ    $0x00000008, R10
 	CMPQ    R10, $0x00000008
-	JGE     whole260
+	JGE     whole256
 
-rest261:
+rest257:
 	TESTQ     R10, R10
-	JZ        done262
+	JZ        done258
 	MOVQ      $-1, R12
 	BZHIQ     R10, R12, R12
 	KMOVB     R12, K1
@@ -3923,8 +3898,8 @@ rest261:
 	VMOVUPD   Z8, K1, Z9
 	VMAXPD    Z9, Z7, Z7
 
-done262:
-row259:
+done258:
+row255:
 	VSHUFF64X2 $0x4e, Z7, Z7, Z8
 	VMAXPD     Z8, Z7, Z7
 	VSHUFF64X2 $0xb1, Z7, Z7, Z8
@@ -3932,67 +3907,65 @@ row259:
 	VPERMILPD  $0x55, Z7, Z8
 	VMAXPD     Z8, Z7, Z7
 	CMPQ       SI, $0x08
-	JNE        other263
+	JNE        other259
 	XORQ       DI, DI
 	VMOVUPD    (AX)(DI*8), Z8
 	VMOVUPD    (R11)(DI*8), Z9
 	VSUBPD     Z7, Z8, Z8
 	VUCOMISD   X4, X2
-	JE         undamped265
+	JE         undamped261
 	VCMPPD     $0x04, Z9, Z8, K1
 	VMULPD     Z2, Z9, Z7
 	VMULPD     Z3, Z8, Z10
 	VADDPD     Z7, Z10, Z10
 	VMOVUPD    Z10, K1, Z8
 
-undamped265:
+undamped261:
 	VCMPPD      $0x04, Z9, Z8, K1
 	VSUBPD      Z9, Z8, Z7
 	VANDPD      Z0, Z7, Z7
 	VMOVAPD.Z   Z7, K1, Z7
 	VPMAXUQ     Z7, Z5, Z5
 	VMOVUPD     Z8, (R11)(DI*8)
-	VMOVUPD     (R8)(DI*8), Z7
-	VFMADD231PD Z8, Z6, Z7
-	VMOVUPD     Z7, (R8)(DI*8)
-	JMP         row264
+	VFMADD213PD (R8)(DI*8), Z6, Z8
+	VMOVUPD     Z8, (R8)(DI*8)
+	JMP         row260
 
-other263:
+other259:
 	XORQ DI, DI
 	MOVQ SI, R10
 	CMPQ R10, $0x00000008
-	JLT  rest267
+	JLT  rest263
 
-whole266:
+whole262:
 	VMOVUPD  (AX)(DI*8), Z8
 	VMOVUPD  (R11)(DI*8), Z9
 	VSUBPD   Z7, Z8, Z8
 	VUCOMISD X4, X2
-	JE       undamped268
+	JE       undamped264
 	VCMPPD   $0x04, Z9, Z8, K1
 	VMULPD   Z2, Z9, Z10
 	VMULPD   Z3, Z8, Z11
 	VADDPD   Z10, Z11, Z11
 	VMOVUPD  Z11, K1, Z8
 
-undamped268:
+undamped264:
 	VCMPPD      $0x04, Z9, Z8, K1
 	VSUBPD      Z9, Z8, Z9
 	VANDPD      Z0, Z9, Z9
 	VMOVAPD.Z   Z9, K1, Z9
 	VPMAXUQ     Z9, Z5, Z5
 	VMOVUPD     Z8, (R11)(DI*8)
-	VMOVUPD     (R8)(DI*8), Z9
-	VFMADD231PD Z8, Z6, Z9
-	VMOVUPD     Z9, (R8)(DI*8)
+	VFMADD213PD (R8)(DI*8), Z6, Z8
+	VMOVUPD     Z8, (R8)(DI*8)
 	ADDQ        $0x00000008, DI
 	SUBQ        $0x00000008, R10
 	CMPQ        R10, $0x00000008
-	JGE         whole266
+	JGE         whole262
 
-rest267:
+rest263:
 	TESTQ     R10, R10
-	JZ        done269
+	JZ        done265
 	MOVQ      $-1, R12
 	BZHIQ     R10, R12, R12
 	KMOVB     R12, K1
@@ -4001,121 +3974,95 @@ rest267:
 	VSUBPD    Z7, Z8, Z8
 	VMOVAPD.Z Z8, K1, Z8
 	VUCOMISD  X4, X2
-	JE        undamped270
-	VCMPPD    $0x04, Z9, Z8, K2
+	JE        undamped266
+	VCMPPD    $0x04, Z9, Z8, K1
 	VMULPD    Z2, Z9, Z7
 	VMULPD    Z3, Z8, Z10
 	VADDPD    Z7, Z10, Z10
-	VMOVUPD   Z10, K2, Z8
+	VMOVUPD   Z10, K1, Z8
 
-undamped270:
-	VCMPPD    $0x04, Z9, Z8, K2
+undamped266:
+	VCMPPD    $0x04, Z9, Z8, K1
 	VSUBPD    Z9, Z8, Z7
 	VANDPD    Z0, Z7, Z7
-	VMOVAPD.Z Z7, K2, Z7
+	VMOVAPD.Z Z7, K1, Z7
 	VPMAXUQ   Z7, Z5, Z5
 	CMPQ      R10, $0x08
-	JLT       partial271
+	JLT       partial267
 	VMOVUPD   Z8, (R11)(DI*8)
-	JMP       stored274
+	JMP       stored270
 
-partial271:
+partial267:
 	LEAQ          (R11)(DI*8), R11
 	VMOVAPD       Y8, Y7
 	TESTQ         $0x00000004, R10
-	JZ            noFour272
+	JZ            noFour268
 	VMOVUPD       Y7, (R11)
 	VEXTRACTF64X4 $0x01, Z8, Y7
 	ADDQ          $0x00000020, R11
 
-noFour272:
+noFour268:
 	TESTQ         $0x00000002, R10
-	JZ            noTwo273
+	JZ            noTwo269
 	VMOVUPD       X7, (R11)
 	VEXTRACTF64X2 $0x01, Y7, X7
 	ADDQ          $0x00000010, R11
 
-noTwo273:
+noTwo269:
 	TESTQ  $0x00000001, R10
-	JZ     stored274
+	JZ     stored270
 	VMOVSD X7, (R11)
 
-stored274:
-	VMOVUPD.Z   (R8)(DI*8), K1, Z7
-	VFMADD231PD Z8, Z6, Z7
-	CMPQ        R10, $0x08
-	JLT         partial275
-	VMOVUPD     Z7, (R8)(DI*8)
-	JMP         stored278
+stored270:
+	VFMADD213PD (R8)(DI*8), Z6, Z8
+	VMOVUPD     Z8, (R8)(DI*8)
 
-partial275:
-	LEAQ          (R8)(DI*8), DI
-	VMOVAPD       Y7, Y6
-	TESTQ         $0x00000004, R10
-	JZ            noFour276
-	VMOVUPD       Y6, (DI)
-	VEXTRACTF64X4 $0x01, Z7, Y6
-	ADDQ          $0x00000020, DI
-
-noFour276:
-	TESTQ         $0x00000002, R10
-	JZ            noTwo277
-	VMOVUPD       X6, (DI)
-	VEXTRACTF64X2 $0x01, Y6, X6
-	ADDQ          $0x00000010, DI
-
-noTwo277:
-	TESTQ  $0x00000001, R10
-	JZ     stored278
-	VMOVSD X6, (DI)
-
-stored278:
-done269:
-row264:
+done265:
+row260:
 	LEAQ (AX)(SI*8), AX
 	DECQ R9
-	JNZ  again253
+	JNZ  again249
 
-done254:
+done250:
 	CMPQ    8(DX), $0x00
-	JE      zero279
+	JE      zero271
 	VMOVAPD Z1, Z6
 	CMPQ    SI, $0x08
-	JNE     other280
+	JNE     other272
 	XORQ    DI, DI
 	VMOVUPD (R8)(DI*8), Z7
 	VMAXPD  Z7, Z6, Z6
-	JMP     row281
+	JMP     row273
 
-other280:
+other272:
 	XORQ DI, DI
 	MOVQ SI, R9
 	CMPQ R9, $0x00000008
-	JLT  rest283
+	JLT  rest275
 
-whole282:
+whole274:
 	VMOVUPD (R8)(DI*8), Z7
 	VMAXPD  Z7, Z6, Z6
 	ADDQ    $0x00000008, DI
 	SUBQ    $0x00000008, R9
 	CMPQ    R9, $0x00000008
-	JGE     whole282
+	JGE     whole274
 
-rest283:
-	TESTQ     R9, R9
-	JZ        done284
-	MOVQ      $-1, R10
-	BZHIQ     R9, R10, R10
-	KMOVB     R10, K1
-	VMOVUPD.Z (R8)(DI*8), K1, Z7
-	VMOVAPD   Z1, Z8
-	VMOVUPD   Z7, K1, Z8
-	VMAXPD    Z8, Z6, Z6
+rest275:
+	TESTQ   R9, R9
+	JZ      done276
+	MOVQ    $-1, R10
+	BZHIQ   R9, R10, R10
+	KMOVB   R10, K1
+	VMOVUPD (R8)(DI*8), Z7
+	VMOVAPD Z1, Z8
+	VMOVUPD Z7, K1, Z8
+	VMAXPD  Z8, Z6, Z6
 
-done284:
-row281:
+done276:
+row273:
 	CMPQ         SI, $0x08
-	JNE          other285
+	JNE          other277
 	XORQ         SI, SI
 	VMOVUPD      (R8)(SI*8), Z7
 	VMOVAPD      Z6, Z6
@@ -4131,14 +4078,14 @@ row281:
 	VBROADCASTSD 8(DX), Z6
 	VMULPD       Z6, Z7, Z7
 	VMOVUPD      Z7, (R8)(SI*8)
-	JMP          row286
+	JMP          row278
 
-other285:
+other277:
 	XORQ DI, DI
 	CMPQ SI, $0x00000008
-	JLT  rest288
+	JLT  rest280
 
-whole287:
+whole279:
 	VMOVUPD      (R8)(DI*8), Z7
 	VMOVAPD      Z6, Z8
 	VSHUFF64X2   $0x4e, Z8, Z8, Z9
@@ -4156,15 +4103,15 @@ whole287:
 	ADDQ         $0x00000008, DI
 	SUBQ         $0x00000008, SI
 	CMPQ         SI, $0x00000008
-	JGE          whole287
+	JGE          whole279
 
-rest288:
+rest280:
 	TESTQ        SI, SI
-	JZ           done289
+	JZ           done281
 	MOVQ         $-1, R9
 	BZHIQ        SI, R9, R9
 	KMOVB        R9, K1
-	VMOVUPD.Z    (R8)(DI*8), K1, Z7
+	VMOVUPD      (R8)(DI*8), Z7
 	VMOVAPD      Z6, Z6
 	VSHUFF64X2   $0x4e, Z6, Z6, Z8
 	VMAXPD       Z8, Z6, Z6
@@ -4177,36 +4124,11 @@ rest288:
 	VSUBPD       Z6, Z7, Z7
 	VBROADCASTSD 8(DX), Z6
 	VMULPD       Z6, Z7, Z7
-	CMPQ         SI, $0x08
-	JLT          partial290
 	VMOVUPD      Z7, (R8)(DI*8)
-	JMP          stored293
 
-partial290:
-	LEAQ          (R8)(DI*8), DI
-	VMOVAPD       Y7, Y6
-	TESTQ         $0x00000004, SI
-	JZ            noFour291
-	VMOVUPD       Y6, (DI)
-	VEXTRACTF64X4 $0x01, Z7, Y6
-	ADDQ          $0x00000020, DI
-
-noFour291:
-	TESTQ         $0x00000002, SI
-	JZ            noTwo292
-	VMOVUPD       X6, (DI)
-	VEXTRACTF64X2 $0x01, Y6, X6
-	ADDQ          $0x00000010, DI
-
-noTwo292:
-	TESTQ  $0x00000001, SI
-	JZ     stored293
-	VMOVSD X6, (DI)
-
-stored293:
-done289:
-row286:
-zero279:
+done281:
+row278:
+zero271:
 absorbed230:
 	ADDQ $0x00000028, DX
 	DECQ BX
@@ -4231,44 +4153,44 @@ TEXT ·totals512(SB), $0-64
 	MOVQ  list+48(FP), DX
 	MOVQ  count+56(FP), BX
 	TESTQ BX, BX
-	JLE   done296
+	JLE   done284
 
-again295:
+again283:
 	MOVLQSX 24(DX), SI
 	LEAQ    (CX)(SI*8), SI
 	VXORPD  Z0, Z0, Z0
 	MOVLQSX 28(DX), DI
 	CMPQ    DI, $0x08
-	JNE     other297
+	JNE     other285
 	XORQ    DI, DI
 	VMOVUPD (SI)(DI*8), Z1
 	VADDPD  Z1, Z0, Z0
-	JMP     row298
+	JMP     row286
 
-other297:
+other285:
 	XORQ R8, R8
 	CMPQ DI, $0x00000008
-	JLT  rest300
+	JLT  rest288
 
-whole299:
+whole287:
 	VMOVUPD (SI)(R8*8), Z1
 	VADDPD  Z1, Z0, Z0
 	ADDQ    $0x00000008, R8
 	SUBQ    $0x00000008, DI
 	CMPQ    DI, $0x00000008
-	JGE     whole299
+	JGE     whole287
 
-rest300:
+rest288:
 	TESTQ     DI, DI
-	JZ        done301
+	JZ        done289
 	MOVQ      $-1, R9
 	BZHIQ     DI, R9, R9
 	KMOVB     R9, K1
 	VMOVUPD.Z (SI)(R8*8), K1, Z1
 	VADDPD    Z1, Z0, Z0
 
-done301:
-row298:
+done289:
+row286:
 	VSHUFF64X2 $0x4e, Z0, Z0, Z1
 	VADDPD     Z1, Z0, Z0
 	VSHUFF64X2 $0xb1, Z0, Z0, Z1
@@ -4279,9 +4201,9 @@ row298:
 	ADDQ       $0x08, AX
 	ADDQ       $0x00000028, DX
 	DECQ       BX
-	JNZ        again295
+	JNZ        again283
 
-done296:
+done284:
 	VZEROUPPER
 	RET
 
@@ -4296,9 +4218,9 @@ TEXT ·settle512(SB), $0-96
 	MOVQ         list+72(FP), BX
 	MOVQ         count+80(FP), SI
 	TESTQ        SI, SI
-	JLE          done304
+	JLE          done292
 
-again303:
+again291:
 	MOVQ         (BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      24(BX), R8
@@ -4307,7 +4229,7 @@ again303:
 	ADDQ         $0x08, DX
 	MOVLQSX      28(BX), R9
 	CMPQ         R9, $0x08
-	JNE          other305
+	JNE          other293
 	XORQ         R9, R9
 	VMOVUPD      (R8)(R9*8), Z3
 	VMOVUPD      (DI)(R9*8), Z4
@@ -4318,14 +4240,14 @@ again303:
 	VMOVAPD.Z    Z2, K1, Z2
 	VPMAXUQ      Z2, Z1, Z1
 	VMOVUPD      Z3, (DI)(R9*8)
-	JMP          row306
+	JMP          row294
 
-other305:
+other293:
 	XORQ R10, R10
 	CMPQ R9, $0x00000008
-	JLT  rest308
+	JLT  rest296
 
-whole307:
+whole295:
 	VMOVUPD   (R8)(R10*8), Z3
 	VMOVUPD   (DI)(R10*8), Z4
 	VSUBPD    Z2, Z3, Z3
@@ -4338,11 +4260,11 @@ whole307:
 	ADDQ      $0x00000008, R10
 	SUBQ      $0x00000008, R9
 	CMPQ      R9, $0x00000008
-	JGE       whole307
+	JGE       whole295
 
-rest308:
+rest296:
 	TESTQ     R9, R9
-	JZ        done309
+	JZ        done297
 	MOVQ      $-1, R11
 	BZHIQ     R9, R11, R11
 	KMOVB     R11, K1
@@ -4356,39 +4278,39 @@ rest308:
 	VMOVAPD.Z Z2, K1, Z2
 	VPMAXUQ   Z2, Z1, Z1
 	CMPQ      R9, $0x08
-	JLT       partial310
+	JLT       partial298
 	VMOVUPD   Z3, (DI)(R10*8)
-	JMP       stored313
+	JMP       stored301
 
-partial310:
+partial298:
 	LEAQ          (DI)(R10*8), DI
 	VMOVAPD       Y3, Y2
 	TESTQ         $0x00000004, R9
-	JZ            noFour311
+	JZ            noFour299
 	VMOVUPD       Y2, (DI)
 	VEXTRACTF64X4 $0x01, Z3, Y2
 	ADDQ          $0x00000020, DI
 
-noFour311:
+noFour299:
 	TESTQ         $0x00000002, R9
-	JZ            noTwo312
+	JZ            noTwo300
 	VMOVUPD       X2, (DI)
 	VEXTRACTF64X2 $0x01, Y2, X2
 	ADDQ          $0x00000010, DI
 
-noTwo312:
+noTwo300:
 	TESTQ  $0x00000001, R9
-	JZ     stored313
+	JZ     stored301
 	VMOVSD X2, (DI)
 
-stored313:
-done309:
-row306:
+stored301:
+done297:
+row294:
 	ADDQ $0x00000028, BX
 	DECQ SI
-	JNZ  again303
+	JNZ  again291
 
-done304:
+done292:
 	VSHUFF64X2 $0x4e, Z1, Z1, Z0
 	VPMAXUQ    Z0, Z1, Z1
 	VSHUFF64X2 $0xb1, Z1, Z1, Z0
@@ -4417,7 +4339,7 @@ TEXT ·edgeBeliefs512(SB), $0-184
 	SUBQ         SI, DX
 	MOVQ         DX, logs_base+120(FP)
 
-edge314:
+edge302:
 	MOVQ         (CX), DX
 	MOVQ         tables_base+72(FP), R9
 	LEAQ         (R9)(DX*8), DX
@@ -4425,10 +4347,10 @@ edge314:
 	VXORPD       Z1, Z1, Z1
 	MOVQ         ku+168(FP), R9
 	CMPQ         R9, $0x08
-	JNE          other315
+	JNE          other303
 	MOVQ         kv+176(FP), R9
 	CMPQ         R9, $0x08
-	JNE          other315
+	JNE          other303
 	VXORPD       Z3, Z3, Z3
 	VBROADCASTSD (BX), Z4
 	VMOVUPD      (DX), Z5
@@ -4456,22 +4378,22 @@ edge314:
 	VFMADD231PD  Z5, Z4, Z3
 	VMOVUPD      (SI), Z4
 	VFMADD231PD  Z3, Z4, Z0
-	JMP          columns316
+	JMP          columns304
 
-other315:
+other303:
 	MOVQ kv+176(FP), R9
 	XORQ R10, R10
 	CMPQ R9, $0x00000018
-	JLT  few318
+	JLT  few306
 
-panel317:
+panel305:
 	VXORPD Z3, Z3, Z3
 	VXORPD Z4, Z4, Z4
 	VXORPD Z5, Z5, Z5
 	XORQ   R11, R11
 	MOVQ   R10, R12
 
-row320:
+row308:
 	VBROADCASTSD (BX)(R11*8), Z6
 	VMOVUPD      (DX)(R12*1), Z7
 	VFMADD231PD  Z7, Z6, Z3
@@ -4483,7 +4405,7 @@ row320:
 	INCQ         R11
 	MOVQ         ku+168(FP), R13
 	CMPQ         R11, R13
-	JL           row320
+	JL           row308
 	VMOVUPD      (SI)(R10*1), Z6
 	VFMADD231PD  Z3, Z6, Z0
 	VMOVUPD      64(SI)(R10*1), Z3
@@ -4493,13 +4415,13 @@ row320:
 	ADDQ         $0x000000c0, R10
 	SUBQ         $0x00000018, R9
 	CMPQ         R9, $0x00000018
-	JGE          panel317
+	JGE          panel305
 
-few318:
+few306:
 	TESTQ  R9, R9
-	JZ     done319
+	JZ     done307
 	CMPQ   R9, $0x00000008
-	JGT    wider321
+	JGT    wider309
 	MOVQ   $-1, R11
 	BZHIQ  R9, R11, R11
 	KMOVB  R11, K1
@@ -4507,7 +4429,7 @@ few318:
 	XORQ   R9, R9
 	MOVQ   R10, R11
 
-row322:
+row310:
 	VBROADCASTSD (BX)(R9*8), Z4
 	VMOVUPD.Z    (DX)(R11*1), K1, Z5
 	VFMADD231PD  Z5, Z4, Z3
@@ -4515,14 +4437,14 @@ row322:
 	INCQ         R9
 	MOVQ         ku+168(FP), R12
 	CMPQ         R9, R12
-	JL           row322
+	JL           row310
 	VMOVUPD.Z    (SI)(R10*1), K1, Z4
 	VFMADD231PD  Z3, Z4, Z0
-	JMP          done319
+	JMP          done307
 
-wider321:
+wider309:
 	CMPQ   R9, $0x00000010
-	JGT    wider323
+	JGT    wider311
 	SUBQ   $0x00000008, R9
 	MOVQ   $-1, R11
 	BZHIQ  R9, R11, R11
@@ -4532,7 +4454,7 @@ wider321:
 	XORQ   R9, R9
 	MOVQ   R10, R11
 
-row324:
+row312:
 	VBROADCASTSD (BX)(R9*8), Z5
 	VMOVUPD      (DX)(R11*1), Z6
 	VFMADD231PD  Z6, Z5, Z3
@@ -4542,14 +4464,14 @@ row324:
 	INCQ         R9
 	MOVQ         ku+168(FP), R12
 	CMPQ         R9, R12
-	JL           row324
+	JL           row312
 	VMOVUPD      (SI)(R10*1), Z5
 	VFMADD231PD  Z3, Z5, Z0
 	VMOVUPD.Z    64(SI)(R10*1), K1, Z3
 	VFMADD231PD  Z4, Z3, Z0
-	JMP          done319
+	JMP          done307
 
-wider323:
+wider311:
 	SUBQ   $0x00000010, R9
 	MOVQ   $-1, R11
 	BZHIQ  R9, R11, R11
@@ -4560,7 +4482,7 @@ wider323:
 	XORQ   R9, R9
 	MOVQ   R10, R11
 
-row326:
+row314:
 	VBROADCASTSD (BX)(R9*8), Z6
 	VMOVUPD      (DX)(R11*1), Z7
 	VFMADD231PD  Z7, Z6, Z3
@@ -4572,7 +4494,7 @@ row326:
 	INCQ         R9
 	MOVQ         ku+168(FP), R12
 	CMPQ         R9, R12
-	JL           row326
+	JL           row314
 	VMOVUPD      (SI)(R10*1), Z6
 	VFMADD231PD  Z3, Z6, Z0
 	VMOVUPD      64(SI)(R10*1), Z3
@@ -4580,8 +4502,8 @@ row326:
 	VMOVUPD.Z    128(SI)(R10*1), K1, Z3
 	VFMADD231PD  Z5, Z3, Z0
 
-done319:
-columns316:
+done307:
+columns304:
 	VSHUFF64X2   $0x4e, Z0, Z0, Z3
 	VADDPD       Z3, Z0, Z0
 	VSHUFF64X2   $0xb1, Z0, Z0, Z3
@@ -4590,10 +4512,10 @@ columns316:
 	VADDPD       Z3, Z0, Z0
 	MOVQ         ku+168(FP), R9
 	CMPQ         R9, $0x08
-	JNE          other327
+	JNE          other315
 	MOVQ         kv+176(FP), R9
 	CMPQ         R9, $0x08
-	JNE          other327
+	JNE          other315
 	VXORPD       Z4, Z4, Z4
 	VXORPD       Z5, Z5, Z5
 	MOVQ         logs_base+120(FP), R9
@@ -4678,15 +4600,15 @@ columns316:
 	VMAXPD       Z3, Z2, Z3
 	VFMADD231PD  Z4, Z3, Z5
 	VADDPD       Z5, Z1, Z1
-	JMP          columns328
+	JMP          columns316
 
-other327:
+other315:
 	MOVQ kv+176(FP), R9
 	XORQ R10, R10
 	CMPQ R9, $0x00000018
-	JLT  few330
+	JLT  few318
 
-panel329:
+panel317:
 	VXORPD  Z6, Z6, Z6
 	VXORPD  Z7, Z7, Z7
 	VXORPD  Z8, Z8, Z8
@@ -4704,7 +4626,7 @@ panel329:
 	XORQ    R12, R12
 	MOVQ    R10, R13
 
-row332:
+row320:
 	VBROADCASTSD (BX)(R12*8), Z12
 	VBROADCASTSD (R11)(R12*8), Z13
 	VMAXPD       Z13, Z2, Z13
@@ -4730,7 +4652,7 @@ row332:
 	INCQ         R12
 	MOVQ         ku+168(FP), R14
 	CMPQ         R12, R14
-	JL           row332
+	JL           row320
 	MOVQ         logs_base+120(FP), R11
 	ADDQ         SI, R11
 	VMOVUPD      (R11)(R10*1), Z3
@@ -4748,13 +4670,13 @@ row332:
 	ADDQ         $0x000000c0, R10
 	SUBQ         $0x00000018, R9
 	CMPQ         R9, $0x00000018
-	JGE          panel329
+	JGE          panel317
 
-few330:
+few318:
 	TESTQ     R9, R9
-	JZ        done331
+	JZ        done319
 	CMPQ      R9, $0x00000008
-	JGT       wider333
+	JGT       wider321
 	MOVQ      $-1, R11
 	BZHIQ     R9, R11, R11
 	KMOVB     R11, K1
@@ -4767,7 +4689,7 @@ few330:
 	XORQ      R11, R11
 	MOVQ      R10, R12
 
-row334:
+row322:
 	VBROADCASTSD (BX)(R11*8), Z6
 	VBROADCASTSD (R9)(R11*8), Z7
 	VMAXPD       Z7, Z2, Z7
@@ -4781,18 +4703,18 @@ row334:
 	INCQ         R11
 	MOVQ         ku+168(FP), R13
 	CMPQ         R11, R13
-	JL           row334
+	JL           row322
 	MOVQ         logs_base+120(FP), R9
 	ADDQ         SI, R9
 	VMOVUPD.Z    (R9)(R10*1), K1, Z3
 	VMAXPD       Z3, Z2, Z3
 	VFMADD231PD  Z4, Z3, Z5
 	VADDPD       Z5, Z1, Z1
-	JMP          done331
+	JMP          done319
 
-wider333:
+wider321:
 	CMPQ      R9, $0x00000010
-	JGT       wider335
+	JGT       wider323
 	SUBQ      $0x00000008, R9
 	MOVQ      $-1, R11
 	BZHIQ     R9, R11, R11
@@ -4810,7 +4732,7 @@ wider333:
 	XORQ      R11, R11
 	MOVQ      R10, R12
 
-row336:
+row324:
 	VBROADCASTSD (BX)(R11*8), Z9
 	VBROADCASTSD (R9)(R11*8), Z10
 	VMAXPD       Z10, Z2, Z10
@@ -4830,7 +4752,7 @@ row336:
 	INCQ         R11
 	MOVQ         ku+168(FP), R13
 	CMPQ         R11, R13
-	JL           row336
+	JL           row324
 	MOVQ         logs_base+120(FP), R9
 	ADDQ         SI, R9
 	VMOVUPD      (R9)(R10*1), Z3
@@ -4841,9 +4763,9 @@ row336:
 	VMAXPD       Z3, Z2, Z3
 	VFMADD231PD  Z6, Z3, Z8
 	VADDPD       Z8, Z1, Z1
-	JMP          done331
+	JMP          done319
 
-wider335:
+wider323:
 	SUBQ      $0x00000010, R9
 	MOVQ      $-1, R11
 	BZHIQ     R9, R11, R11
@@ -4865,7 +4787,7 @@ wider335:
 	XORQ      R11, R11
 	MOVQ      R10, R12
 
-row338:
+row326:
 	VBROADCASTSD (BX)(R11*8), Z12
 	VBROADCASTSD (R9)(R11*8), Z13
 	VMAXPD       Z13, Z2, Z13
@@ -4891,7 +4813,7 @@ row338:
 	INCQ         R11
 	MOVQ         ku+168(FP), R13
 	CMPQ         R11, R13
-	JL           row338
+	JL           row326
 	MOVQ         logs_base+120(FP), R9
 	ADDQ         SI, R9
 	VMOVUPD      (R9)(R10*1), Z3
@@ -4907,8 +4829,8 @@ row338:
 	VFMADD231PD  Z8, Z3, Z11
 	VADDPD       Z11, Z1, Z1
 
-done331:
-columns328:
+done319:
+columns316:
 	VSHUFF64X2 $0x4e, Z1, Z1, Z3
 	VADDPD     Z3, Z1, Z1
 	VSHUFF64X2 $0xb1, Z1, Z1, Z3
@@ -4928,7 +4850,7 @@ columns328:
 	ADDQ       R9, R8
 	ADDQ       $0x08, CX
 	DECQ       AX
-	JNZ        edge314
+	JNZ        edge302
 	VZEROUPPER
 	RET
 
@@ -4961,7 +4883,7 @@ TEXT ·pairMessages512(SB), $0-193
 	XORQ         R10, R10
 	SUBQ         $0x08, R9
 
-vector339:
+vector327:
 	MOVLQSX           (BX)(R10*4), R11
 	SHLQ              $0x04, R11
 	VBROADCASTF64X2   (AX)(R11*1), Z14
@@ -5150,19 +5072,19 @@ vector339:
 	VEXTRACTF64X2     $0x02, Z14, 80(R11)
 	VEXTRACTF64X2     $0x03, Z14, 112(R11)
 	CMPQ              R10, R9
-	JE                done340
+	JE                done328
 	ADDQ              $0x08, R10
 	CMPQ              R10, R9
 	CMOVQGT           R9, R10
-	JMP               vector339
+	JMP               vector327
 
-done340:
+done328:
 	XORB     AL, AL
 	KORTESTB K1, K1
-	JNZ      any341
+	JNZ      any329
 	MOVB     $0x01, AL
 
-any341:
+any329:
 	MOVB AL, ret+192(FP)
 	VZEROUPPER
 	RET
@@ -5196,7 +5118,7 @@ TEXT ·pairBeliefs512(SB), $0-241
 	XORQ         R10, R10
 	SUBQ         $0x08, R9
 
-vector342:
+vector330:
 	MOVLQSX           (BX)(R10*4), R11
 	SHLQ              $0x05, R11
 	VBROADCASTF64X4   (CX)(R11*1), Z14
@@ -5462,19 +5384,19 @@ vector342:
 	MOVQ              z_base+24(FP), R11
 	VMOVUPD           Z18, (R11)(R10*8)
 	CMPQ              R10, R9
-	JE                done343
+	JE                done331
 	ADDQ              $0x08, R10
 	CMPQ              R10, R9
 	CMOVQGT           R9, R10
-	JMP               vector342
+	JMP               vector330
 
-done343:
+done331:
 	XORB     AL, AL
 	KORTESTB K1, K1
-	JNZ      any344
+	JNZ      any332
 	MOVB     $0x01, AL
 
-any344:
+any332:
 	MOVB AL, ret+240(FP)
 	VZEROUPPER
 	RET
@@ -5491,9 +5413,9 @@ TEXT ·interleave512(SB), $0-56
 	LEAQ (BX)(DX*4), DI
 	MOVQ n+48(FP), R8
 	CMPQ R8, $0x00000008
-	JLT  few346
+	JLT  few334
 
-block345:
+block333:
 	VMOVUPD    (CX), Z0
 	VMOVUPD    (CX)(DX*1), Z1
 	VMOVUPD    (CX)(DX*2), Z2
@@ -5538,11 +5460,11 @@ block345:
 	ADDQ       $0x00000200, AX
 	SUBQ       $0x00000008, R8
 	CMPQ       R8, $0x00000008
-	JGE        block345
+	JGE        block333
 
-few346:
+few334:
 	TESTQ      R8, R8
-	JZ         blocks347
+	JZ         blocks335
 	MOVQ       $-1, R9
 	BZHIQ      R8, R9, R9
 	KMOVB      R9, K1
@@ -5580,32 +5502,32 @@ few346:
 	VSHUFF64X2 $0xdd, Z2, Z0, Z0
 	VMOVUPD    Z11, (AX)
 	CMPQ       R8, $0x00000001
-	JLE        end349
+	JLE        end337
 	VMOVUPD    Z3, 64(AX)
 	CMPQ       R8, $0x00000002
-	JLE        end349
+	JLE        end337
 	VMOVUPD    Z12, 128(AX)
 	CMPQ       R8, $0x00000003
-	JLE        end349
+	JLE        end337
 	VMOVUPD    Z4, 192(AX)
 	CMPQ       R8, $0x00000004
-	JLE        end349
+	JLE        end337
 	VMOVUPD    Z9, 256(AX)
 	CMPQ       R8, $0x00000005
-	JLE        end349
+	JLE        end337
 	VMOVUPD    Z1, 320(AX)
 	CMPQ       R8, $0x00000006
-	JLE        end349
+	JLE        end337
 	VMOVUPD    Z8, 384(AX)
 	CMPQ       R8, $0x00000007
-	JLE        end349
+	JLE        end337
 	VMOVUPD    Z0, 448(AX)
 
-end349:
+end337:
 	ADDQ $0x00000040, CX
 	ADDQ $0x00000200, AX
 
-blocks347:
+blocks335:
 	VZEROUPPER
 	RET
 
@@ -5621,9 +5543,9 @@ TEXT ·separate512(SB), $0-56
 	LEAQ (BX)(DX*4), DI
 	MOVQ n+48(FP), R8
 	CMPQ R8, $0x00000008
-	JLT  few351
+	JLT  few339
 
-block350:
+block338:
 	VXORPD     Z0, Z0, Z0
 	VXORPD     Z1, Z1, Z1
 	VXORPD     Z2, Z2, Z2
@@ -5676,11 +5598,11 @@ block350:
 	ADDQ       $0x00000200, CX
 	SUBQ       $0x00000008, R8
 	CMPQ       R8, $0x00000008
-	JGE        block350
+	JGE        block338
 
-few351:
+few339:
 	TESTQ   R8, R8
-	JZ      blocks352
+	JZ      blocks340
 	VXORPD  Z0, Z0, Z0
 	VXORPD  Z1, Z1, Z1
 	VXORPD  Z2, Z2, Z2
@@ -5694,28 +5616,28 @@ few351:
 	KMOVB   R9, K1
 	VMOVUPD (CX), Z0
 	CMPQ    R8, $0x00000001
-	JLE     end354
+	JLE     end342
 	VMOVUPD 64(CX), Z1
 	CMPQ    R8, $0x00000002
-	JLE     end354
+	JLE     end342
 	VMOVUPD 128(CX), Z2
 	CMPQ    R8, $0x00000003
-	JLE     end354
+	JLE     end342
 	VMOVUPD 192(CX), Z3
 	CMPQ    R8, $0x00000004
-	JLE     end354
+	JLE     end342
 	VMOVUPD 256(CX), Z4
 	CMPQ    R8, $0x00000005
-	JLE     end354
+	JLE     end342
 	VMOVUPD 320(CX), Z5
 	CMPQ    R8, $0x00000006
-	JLE     end354
+	JLE     end342
 	VMOVUPD 384(CX), Z6
 	CMPQ    R8, $0x00000007
-	JLE     end354
+	JLE     end342
 	VMOVUPD 448(CX), Z7
 
-end354:
+end342:
 	VUNPCKLPD  Z1, Z0, Z8
 	VUNPCKLPD  Z3, Z2, Z9
 	VUNPCKLPD  Z5, Z4, Z10
@@ -5751,7 +5673,7 @@ end354:
 	ADDQ       $0x00000040, AX
 	ADDQ       $0x00000200, CX
 
-blocks352:
+blocks340:
 	VZEROUPPER
 	RET
 
@@ -5771,32 +5693,32 @@ TEXT ·consistent512(SB), $0-216
 	MOVQ         right_base+96(FP), CX
 	XORQ         DX, DX
 
-vector355:
+vector343:
 	VMOVUPD Z7, (CX)(DX*1)
 	ADDQ    $0x40, DX
 	CMPQ    DX, AX
-	JL      vector355
+	JL      vector343
 	XORQ    CX, CX
 
-scaling356:
+scaling344:
 	VXORPD Z8, Z8, Z8
 	MOVQ   sums_base+120(FP), DX
 	XORQ   BX, BX
 
-vector358:
+vector346:
 	VMOVUPD Z8, (DX)(BX*1)
 	ADDQ    $0x40, BX
 	CMPQ    BX, AX
-	JL      vector358
+	JL      vector346
 	XORQ    DX, DX
 	MOVQ    pairs_base+0(FP), BX
 	MOVQ    rows_len+32(FP), SI
 	SHRQ    $0x03, SI
 	LEAQ    (AX)(AX*2), DI
 	CMPQ    SI, $0x04
-	JL      few360
+	JL      few348
 
-rows359:
+rows347:
 	VXORPD Z8, Z8, Z8
 	VXORPD Z9, Z9, Z9
 	VXORPD Z10, Z10, Z10
@@ -5805,7 +5727,7 @@ rows359:
 	MOVQ   BX, R9
 	XORQ   R10, R10
 
-vector361:
+vector349:
 	VMOVUPD     (R8)(R10*1), Z12
 	VFMADD231PD (R9), Z12, Z8
 	VFMADD231PD (R9)(AX*1), Z12, Z9
@@ -5814,7 +5736,7 @@ vector361:
 	ADDQ        $0x40, R9
 	ADDQ        $0x40, R10
 	CMPQ        R10, AX
-	JL          vector361
+	JL          vector349
 	MOVQ        rows_base+24(FP), R8
 	MOVQ        left_base+72(FP), R9
 	VMOVUPD     (R8)(DX*1), Z12
@@ -5848,7 +5770,7 @@ vector361:
 	MOVQ        sums_base+120(FP), R8
 	XORQ        R9, R9
 
-vector362:
+vector350:
 	VMOVUPD     (R8)(R9*1), Z11
 	VFMADD231PD (BX), Z12, Z11
 	VFMADD231PD (BX)(AX*1), Z8, Z11
@@ -5858,30 +5780,30 @@ vector362:
 	ADDQ        $0x40, BX
 	ADDQ        $0x40, R9
 	CMPQ        R9, AX
-	JL          vector362
+	JL          vector350
 	ADDQ        DI, BX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x04, SI
 	CMPQ        SI, $0x04
-	JGE         rows359
+	JGE         rows347
 
-few360:
+few348:
 	CMPQ SI, $0x01
-	JL   few364
+	JL   few352
 
-rows363:
+rows351:
 	VXORPD Z8, Z8, Z8
 	MOVQ   right_base+96(FP), DI
 	MOVQ   BX, R8
 	XORQ   R9, R9
 
-vector365:
+vector353:
 	VMOVUPD     (DI)(R9*1), Z9
 	VFMADD231PD (R8), Z9, Z8
 	ADDQ        $0x40, R8
 	ADDQ        $0x40, R9
 	CMPQ        R9, AX
-	JL          vector365
+	JL          vector353
 	MOVQ        rows_base+24(FP), DI
 	MOVQ        left_base+72(FP), R8
 	VMOVUPD     (DI)(DX*1), Z9
@@ -5894,24 +5816,24 @@ vector365:
 	MOVQ        sums_base+120(FP), DI
 	XORQ        R8, R8
 
-vector366:
+vector354:
 	VMOVUPD     (DI)(R8*1), Z8
 	VFMADD231PD (BX), Z9, Z8
 	VMOVUPD     Z8, (DI)(R8*1)
 	ADDQ        $0x40, BX
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
-	JL          vector366
+	JL          vector354
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x01, SI
 	CMPQ        SI, $0x01
-	JGE         rows363
+	JGE         rows351
 
-few364:
+few352:
 	VXORPD Z8, Z8, Z8
 	XORQ   DX, DX
 
-vector367:
+vector355:
 	MOVQ         columns_base+48(FP), BX
 	VMOVUPD      (BX)(DX*1), Z9
 	MOVQ         right_base+96(FP), BX
@@ -5922,28 +5844,28 @@ vector367:
 	VADDPD       Z9, Z8, Z8
 	ADDQ         $0x40, DX
 	CMPQ         DX, AX
-	JL           vector367
+	JL           vector355
 	VBROADCASTSD enough+208(FP), Z9
 	VCMPPD       $0x1e, Z9, Z8, K1
 	KORTESTB     K1, K1
-	JZ           scaled357
+	JZ           scaled345
 	MOVQ         scalings+200(FP), DX
 	CMPQ         CX, DX
-	JGE          scaled357
+	JGE          scaled345
 	KXNORB       K2, K2, K2
 	MOVQ         first+192(FP), DX
 	CMPQ         CX, DX
-	JLT          plain368
+	JLT          plain356
 	CMPQ         CX, $0x14
-	JGE          plain368
+	JGE          plain356
 	MOVQ         system_len+152(FP), DX
 	TESTQ        DX, DX
-	JZ           plain368
+	JZ           plain356
 	MOVQ         rows_len+32(FP), DX
 	SHLQ         $0x03, DX
 	XORQ         BX, BX
 
-vector370:
+vector358:
 	MOVQ      left_base+72(FP), SI
 	VMOVUPD   (SI)(BX*1), Z8
 	VMULPD    Z8, Z8, Z8
@@ -5958,15 +5880,15 @@ vector370:
 	VMOVUPD   Z8, (SI)(BX*1)
 	ADDQ      $0x40, BX
 	CMPQ      BX, DX
-	JL        vector370
+	JL        vector358
 	XORQ      BX, BX
 	MOVQ      system_base+144(FP), SI
 
-tiles371:
+tiles359:
 	LEAQ 64(BX), DI
 	ANDQ $-256, DI
 
-tile372:
+tile360:
 	VXORPD Z8, Z8, Z8
 	VXORPD Z9, Z9, Z9
 	VXORPD Z10, Z10, Z10
@@ -5982,7 +5904,7 @@ tile372:
 	MOVQ   rows_len+32(FP), DX
 	SHLQ   $0x03, DX
 
-rows373:
+rows361:
 	VMOVUPD     (R10), Z16
 	VMULPD      (R8), Z16, Z17
 	VMULPD      64(R8), Z16, Z16
@@ -6002,7 +5924,7 @@ rows373:
 	ADDQ        AX, R9
 	ADDQ        $0x40, R10
 	SUBQ        $0x40, DX
-	JNZ         rows373
+	JNZ         rows361
 	LEAQ        (SI)(DI*1), DX
 	VMOVUPD     Z8, (DX)
 	VMOVUPD     Z9, 64(DX)
@@ -6015,11 +5937,11 @@ rows373:
 	VMOVUPD     Z15, 192(DX)
 	ADDQ        AX, DX
 	SUBQ        $0x00000100, DI
-	JGE         tile372
+	JGE         tile360
 	LEAQ        (SI)(AX*2), SI
 	ADDQ        $0x00000080, BX
 	CMPQ        BX, AX
-	JL          tiles371
+	JL          tiles359
 	MOVQ        AX, DX
 	SHRQ        $0x06, DX
 	ADDQ        $0x00, DX
@@ -6031,7 +5953,7 @@ rows373:
 	MOVQ        right_base+96(FP), DI
 	XORQ        R8, R8
 
-vector374:
+vector362:
 	VMOVUPD (SI)(R8*1), Z8
 	VMOVUPD (DI)(R8*1), Z9
 	VMULPD  Z9, Z8, Z10
@@ -6042,7 +5964,7 @@ vector374:
 	LEAQ    64(R8), R9
 	XORQ    R10, R10
 
-vector375:
+vector363:
 	VMOVUPD     (SI)(R10*1), Z11
 	VFMSUB213PD (BX)(R10*1), Z8, Z11
 	VMULPD      (DI)(R10*1), Z11, Z11
@@ -6050,13 +5972,13 @@ vector375:
 	VMOVUPD     Z11, (BX)(R10*1)
 	ADDQ        $0x40, R10
 	CMPQ        R10, R9
-	JL          vector375
+	JL          vector363
 	VADDPD      (BX)(R8*1), Z10, Z10
 	VMOVUPD     Z10, (BX)(R8*1)
 	ADDQ        AX, BX
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
-	JL          vector374
+	JL          vector362
 	MOVQ        AX, DX
 	SHRQ        $0x06, DX
 	ADDQ        $0x01, DX
@@ -6066,47 +5988,47 @@ vector375:
 	MOVQ        system_base+144(FP), BX
 	XORQ        SI, SI
 
-vector376:
+vector364:
 	MOVQ  system_base+144(FP), DI
 	TESTQ SI, SI
-	JZ    before377
+	JZ    before365
 	XORQ  R8, R8
 
-vector378:
+vector366:
 	VMOVUPD (BX)(R8*1), Z8
 	TESTQ   R8, R8
-	JZ      before379
+	JZ      before367
 	XORQ    R9, R9
 
-vector380:
+vector368:
 	VMOVUPD      (BX)(R9*1), Z9
 	VFNMADD231PD (DI)(R9*1), Z9, Z8
 	ADDQ         $0x40, R9
 	CMPQ         R9, R8
-	JL           vector380
+	JL           vector368
 
-before379:
+before367:
 	VMULPD  (DX)(R8*1), Z8, Z8
 	VMOVUPD Z8, (BX)(R8*1)
 	ADDQ    AX, DI
 	ADDQ    $0x40, R8
 	CMPQ    R8, SI
-	JL      vector378
+	JL      vector366
 
-before377:
+before365:
 	VMOVUPD (BX)(SI*1), Z8
 	TESTQ   SI, SI
-	JZ      before381
+	JZ      before369
 	XORQ    DI, DI
 
-vector382:
+vector370:
 	VMOVUPD      (BX)(DI*1), Z9
 	VFNMADD231PD (BX)(DI*1), Z9, Z8
 	ADDQ         $0x40, DI
 	CMPQ         DI, SI
-	JL           vector382
+	JL           vector370
 
-before381:
+before369:
 	MOVQ    sums_base+120(FP), DI
 	VMOVUPD (DI)(SI*1), Z9
 	MOVQ    right_base+96(FP), DI
@@ -6121,7 +6043,7 @@ before381:
 	ADDQ    AX, BX
 	ADDQ    $0x40, SI
 	CMPQ    SI, AX
-	JL      vector376
+	JL      vector364
 	MOVQ    AX, DX
 	SHRQ    $0x06, DX
 	ADDQ    $0x00, DX
@@ -6137,55 +6059,55 @@ before381:
 	MOVQ    system_base+144(FP), SI
 	XORQ    DI, DI
 
-vector383:
+vector371:
 	VMOVUPD (DX)(DI*1), Z8
 	TESTQ   DI, DI
-	JZ      before384
+	JZ      before372
 	XORQ    R8, R8
 
-vector385:
+vector373:
 	VMOVUPD      (SI)(R8*1), Z9
 	VFNMADD231PD (DX)(R8*1), Z9, Z8
 	ADDQ         $0x40, R8
 	CMPQ         R8, DI
-	JL           vector385
+	JL           vector373
 
-before384:
+before372:
 	VMULPD  (BX)(DI*1), Z8, Z8
 	VMOVUPD Z8, (DX)(DI*1)
 	ADDQ    AX, SI
 	ADDQ    $0x40, DI
 	CMPQ    DI, AX
-	JL      vector383
+	JL      vector371
 	MOVQ    AX, DI
 
-back386:
+back374:
 	SUBQ    $0x40, DI
 	SUBQ    AX, SI
 	VMOVUPD (DX)(DI*1), Z8
 	MOVQ    SI, R8
 	MOVQ    DI, R9
 
-below387:
+below375:
 	ADDQ         $0x40, R9
 	CMPQ         R9, AX
-	JGE          solved388
+	JGE          solved376
 	ADDQ         AX, R8
 	VMOVUPD      (R8)(DI*1), Z9
 	VFNMADD231PD (DX)(R9*1), Z9, Z8
-	JMP          below387
+	JMP          below375
 
-solved388:
+solved376:
 	VMULPD  (BX)(DI*1), Z8, Z8
 	VMOVUPD Z8, (DX)(DI*1)
 	TESTQ   DI, DI
-	JNZ     back386
-	JMP     scale369
+	JNZ     back374
+	JMP     scale357
 
-plain368:
+plain356:
 	XORQ DX, DX
 
-vector389:
+vector377:
 	MOVQ      right_base+96(FP), BX
 	VMOVUPD   (BX)(DX*1), Z8
 	MOVQ      columns_base+48(FP), BX
@@ -6202,11 +6124,11 @@ vector389:
 	VMOVUPD   Z8, (BX)(DX*1)
 	ADDQ      $0x40, DX
 	CMPQ      DX, AX
-	JL        vector389
+	JL        vector377
 	INCQ      CX
-	JMP       scaling356
+	JMP       scaling344
 
-scale369:
+scale357:
 	MOVQ    AX, DX
 	SHRQ    $0x06, DX
 	ADDQ    $0x00, DX
@@ -6216,18 +6138,18 @@ scale369:
 	VMOVAPD Z0, Z8
 	XORQ    BX, BX
 
-vector390:
+vector378:
 	VMOVUPD (DX)(BX*1), Z9
 	VANDPD  Z3, Z9, Z9
 	VMAXPD  Z9, Z8, Z8
 	ADDQ    $0x40, BX
 	CMPQ    BX, AX
-	JL      vector390
+	JL      vector378
 	VDIVPD  Z8, Z7, Z8
 	VMULPD  Z1, Z8, Z8
 	XORQ    BX, BX
 
-vector391:
+vector379:
 	MOVQ      right_base+96(FP), SI
 	VMOVUPD   (SI)(BX*1), Z9
 	MOVQ      columns_base+48(FP), SI
@@ -6250,14 +6172,14 @@ vector391:
 	VMOVUPD   Z9, (SI)(BX*1)
 	ADDQ      $0x40, BX
 	CMPQ      BX, AX
-	JL        vector391
+	JL        vector379
 	INCQ      CX
-	JMP       scaling356
+	JMP       scaling344
 
-scaled357:
+scaled345:
 	XORQ CX, CX
 
-vector392:
+vector380:
 	MOVQ      right_base+96(FP), DX
 	VMOVUPD   (DX)(CX*1), Z1
 	MOVQ      columns_base+48(FP), DX
@@ -6281,14 +6203,14 @@ vector392:
 	VMOVUPD   Z1, (DX)(CX*1)
 	ADDQ      $0x40, CX
 	CMPQ      CX, AX
-	JL        vector392
+	JL        vector380
 	VXORPD    Z1, Z1, Z1
 	MOVQ      pairs_base+0(FP), CX
 	MOVQ      rows_len+32(FP), DX
 	SHLQ      $0x03, DX
 	XORQ      BX, BX
 
-vector393:
+vector381:
 	MOVQ    rows_base+24(FP), SI
 	VMOVUPD (SI)(BX*1), Z2
 	MOVQ    left_base+72(FP), SI
@@ -6296,12 +6218,12 @@ vector393:
 	MOVQ    right_base+96(FP), DI
 	XORQ    R8, R8
 
-vector394:
+vector382:
 	VMOVUPD      (CX)(R8*1), Z6
 	VFMADD231PD  (DI)(R8*1), Z6, Z3
 	ADDQ         $0x40, R8
 	CMPQ         R8, AX
-	JL           vector394
+	JL           vector382
 	VFNMADD231PD (SI)(BX*1), Z3, Z2
 	VXORPD       Z3, Z3, Z3
 	VMAXPD       Z3, Z2, Z2
@@ -6311,7 +6233,7 @@ vector394:
 	ADDQ         AX, CX
 	ADDQ         $0x40, BX
 	CMPQ         BX, DX
-	JL           vector393
+	JL           vector381
 	VCMPPD       $0x1e, Z4, Z1, K1
 	VMOVAPD      Z0, Z2
 	VDIVPD       Z1, Z2, Z2
@@ -6325,7 +6247,7 @@ vector394:
 	VMOVUPD      constants<>+640(SB), Z8
 	MOVQ         entropy_len+176(FP), CX
 	TESTQ        CX, CX
-	JZ           silent395
+	JZ           silent383
 	VXORPD       Z9, Z9, Z9
 	MOVQ         right_base+96(FP), CX
 	MOVQ         sums_base+120(FP), DX
@@ -6334,14 +6256,14 @@ vector394:
 	SHLQ         $0x03, SI
 	XORQ         DI, DI
 
-vector397:
+vector385:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Z10
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Z2, Z11
 	XORQ    R8, R8
 
-vector398:
+vector386:
 	VMOVUPD          (BX)(R8*1), Z12
 	VMULPD           (CX)(R8*1), Z12, Z12
 	VMULPD           Z10, Z12, Z12
@@ -6377,16 +6299,16 @@ vector398:
 	VFNMADD231PD     Z12, Z17, Z9
 	ADDQ             $0x40, R8
 	CMPQ             R8, AX
-	JL               vector398
+	JL               vector386
 	ADDQ             AX, BX
 	ADDQ             $0x40, DI
 	CMPQ             DI, SI
-	JL               vector397
+	JL               vector385
 	MOVQ             entropy_base+168(FP), AX
 	VMOVUPD          Z9, (AX)
-	JMP              rounded396
+	JMP              rounded384
 
-silent395:
+silent383:
 	MOVQ right_base+96(FP), CX
 	MOVQ sums_base+120(FP), DX
 	MOVQ pairs_base+0(FP), BX
@@ -6394,14 +6316,14 @@ silent395:
 	SHLQ $0x03, SI
 	XORQ DI, DI
 
-vector399:
+vector387:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Z0
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Z2, Z1
 	XORQ    R8, R8
 
-vector400:
+vector388:
 	VMOVUPD     (BX)(R8*1), Z3
 	VMULPD      (CX)(R8*1), Z3, Z3
 	VMULPD      Z0, Z3, Z3
@@ -6409,13 +6331,13 @@ vector400:
 	VMOVUPD     Z3, (BX)(R8*1)
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
-	JL          vector400
+	JL          vector388
 	ADDQ        AX, BX
 	ADDQ        $0x40, DI
 	CMPQ        DI, SI
-	JL          vector399
+	JL          vector387
 
-rounded396:
+rounded384:
 	VZEROUPPER
 	RET
 

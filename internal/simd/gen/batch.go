@@ -225,7 +225,7 @@ func (v vectors) absorb() {
 
 		v.Label(long)
 		v.loop(n, 1, func(i reg.Register, offset int, r *rest) {
-			v.store(v.load(at64(from, i, offset), r), at64(sum, i, offset), r)
+			v.VMOVUPD(v.load(at64(from, i, offset), r), at64(sum, i, offset))
 		})
 		v.times(left, func() {
 			old, rho := v.nextMessage(directed, n)
@@ -237,22 +237,21 @@ func (v vectors) absorb() {
 			v.row(n, func(i reg.Register, offset int, r *rest) {
 				after := v.load(at64(o, i, offset), r)
 				v.absorbInto(a, after, largest, at64(old, i, offset), r)
-				total := v.load(at64(sum, i, offset), r)
-				v.VFMADD231PD(after, rho, total)
-				v.store(total, at64(sum, i, offset), r)
+				v.VFMADD213PD(at64(sum, i, offset), rho, after)
+				v.VMOVUPD(after, at64(sum, i, offset))
 			})
 			v.LEAQ(at64(o, n, 0), o)
 		})
 		v.unlessZero(item, nodeInverse, func() {
 			largest := v.copyOf("negativeInfinity")
 			v.row(n, func(i reg.Register, offset int, r *rest) {
-				v.VMAXPD(v.orElse("negativeInfinity", v.load(at64(sum, i, offset), r), r), largest, largest)
+				v.VMAXPD(v.orElse("negativeInfinity", v.load(at64(sum, i, offset), nil), r), largest, largest)
 			})
 			v.row(n, func(i reg.Register, offset int, r *rest) {
-				total, most := v.load(at64(sum, i, offset), r), v.vector()
+				total, most := v.load(at64(sum, i, offset), nil), v.vector()
 				v.VMOVAPD(largest, most)
 				v.shift(item, most, total)
-				v.store(total, at64(sum, i, offset), r)
+				v.VMOVUPD(total, at64(sum, i, offset))
 			})
 		})
 		v.Label(done)
