@@ -132,8 +132,8 @@ func (w *Workspace) Ground(m *crf.Model, in *crf.Instance, net *Net, st *State, 
 		return err
 	}
 	for lo := 0; lo < len(block.Edges); {
-		scale := 0.0 // small tables would leave most of a vector empty
-		if n := net.pairStates(block.Edges[lo]); net.same != 0 && n > 16 && few(n) {
+		scale := 0.0 // small tables would leave much of a vector empty
+		if n := net.pairStates(block.Edges[lo]); net.same != 0 && n > 32 && few(n) {
 			scale = 1 / net.same
 		}
 		hi, done := w.Potentials.GroundEdges(m, in, block, lo, scale)

@@ -3729,38 +3729,12 @@ same233:
 	VMOVUPD    Z11, K2, Z8
 
 undamped236:
-	VCMPPD    $0x04, Z10, Z8, K2
-	VSUBPD    Z10, Z8, Z9
-	VANDPD    Z0, Z9, Z9
-	VMOVAPD.Z Z9, K2, Z9
-	VPMAXUQ   Z9, Z5, Z5
-	CMPQ      SI, $0x08
-	JLT       partial237
-	VMOVUPD   Z8, (R11)
-	JMP       stored240
-
-partial237:
-	LEAQ          (R11), DI
-	VMOVAPD       Y8, Y9
-	TESTQ         $0x00000004, SI
-	JZ            noFour238
-	VMOVUPD       Y9, (DI)
-	VEXTRACTF64X4 $0x01, Z8, Y9
-	ADDQ          $0x00000020, DI
-
-noFour238:
-	TESTQ         $0x00000002, SI
-	JZ            noTwo239
-	VMOVUPD       X9, (DI)
-	VEXTRACTF64X2 $0x01, Y9, X9
-	ADDQ          $0x00000010, DI
-
-noTwo239:
-	TESTQ  $0x00000001, SI
-	JZ     stored240
-	VMOVSD X9, (DI)
-
-stored240:
+	VCMPPD      $0x04, Z10, Z8, K2
+	VSUBPD      Z10, Z8, Z9
+	VANDPD      Z0, Z9, Z9
+	VMOVAPD.Z   Z9, K2, Z9
+	VPMAXUQ     Z9, Z5, Z5
+	VMOVUPD     Z8, K1, (R11)
 	VFMADD231PD Z8, Z7, Z6
 	LEAQ        (AX)(SI*8), AX
 	DECQ        R9
@@ -3768,7 +3742,7 @@ stored240:
 
 done232:
 	CMPQ         8(DX), $0x00
-	JE           zero241
+	JE           zero237
 	VMOVAPD      Z1, Z7
 	VMOVUPD      Z6, K1, Z7
 	VMOVAPD      Z7, Z7
@@ -3784,112 +3758,112 @@ done232:
 	VBROADCASTSD 8(DX), Z7
 	VMULPD       Z7, Z6, Z6
 
-zero241:
+zero237:
 	CMPQ    SI, $0x08
-	JLT     partial242
+	JLT     partial238
 	VMOVUPD Z6, (R8)
-	JMP     stored245
+	JMP     stored241
 
-partial242:
+partial238:
 	LEAQ          (R8), DI
 	VMOVAPD       Y6, Y7
 	TESTQ         $0x00000004, SI
-	JZ            noFour243
+	JZ            noFour239
 	VMOVUPD       Y7, (DI)
 	VEXTRACTF64X4 $0x01, Z6, Y7
 	ADDQ          $0x00000020, DI
 
-noFour243:
+noFour239:
 	TESTQ         $0x00000002, SI
-	JZ            noTwo244
+	JZ            noTwo240
 	VMOVUPD       X7, (DI)
 	VEXTRACTF64X2 $0x01, Y7, X7
 	ADDQ          $0x00000010, DI
 
-noTwo244:
+noTwo240:
 	TESTQ  $0x00000001, SI
-	JZ     stored245
+	JZ     stored241
 	VMOVSD X7, (DI)
 
-stored245:
+stored241:
 	JMP absorbed230
 
 long229:
 	XORQ R10, R10
 	MOVQ SI, R11
 	CMPQ R11, $0x00000008
-	JLT  rest247
+	JLT  rest243
 
-whole246:
+whole242:
 	VMOVUPD (DI)(R10*8), Z6
 	VMOVUPD Z6, (R8)(R10*8)
 	ADDQ    $0x00000008, R10
 	SUBQ    $0x00000008, R11
 	CMPQ    R11, $0x00000008
-	JGE     whole246
+	JGE     whole242
 
-rest247:
+rest243:
 	TESTQ     R11, R11
-	JZ        done248
+	JZ        done244
 	MOVQ      $-1, R12
 	BZHIQ     R11, R12, R12
 	KMOVB     R12, K1
 	VMOVUPD.Z (DI)(R10*8), K1, Z6
 	VMOVUPD   Z6, (R8)(R10*8)
 
-done248:
+done244:
 	TESTQ R9, R9
-	JLE   done250
+	JLE   done246
 
-again249:
+again245:
 	MOVLQSX (CX), DI
 	ADDQ    $0x04, CX
 	MOVQ    rho_base+144(FP), R10
 	MOVQ    messageAt_base+120(FP), R11
 	TESTQ   R11, R11
-	JZ      same252
+	JZ      same248
 	MOVQ    (R11)(DI*8), R11
-	JMP     found253
+	JMP     found249
 
-same252:
+same248:
 	MOVQ  DI, R11
 	IMULQ SI, R11
 
-found253:
+found249:
 	MOVQ         messages_base+0(FP), R12
 	LEAQ         (R12)(R11*8), R11
 	VBROADCASTSD same+168(FP), Z6
 	TESTQ        R10, R10
-	JZ           same251
+	JZ           same247
 	SHRQ         $0x01, DI
 	VBROADCASTSD (R10)(DI*8), Z6
 
-same251:
+same247:
 	VMOVAPD Z1, Z7
 	CMPQ    SI, $0x08
-	JNE     other254
+	JNE     other250
 	XORQ    DI, DI
 	VMOVUPD (AX)(DI*8), Z8
 	VMAXPD  Z8, Z7, Z7
-	JMP     row255
+	JMP     row251
 
-other254:
+other250:
 	XORQ DI, DI
 	MOVQ SI, R10
 	CMPQ R10, $0x00000008
-	JLT  rest257
+	JLT  rest253
 
-whole256:
+whole252:
 	VMOVUPD (AX)(DI*8), Z8
 	VMAXPD  Z8, Z7, Z7
 	ADDQ    $0x00000008, DI
 	SUBQ    $0x00000008, R10
 	CMPQ    R10, $0x00000008
-	JGE     whole256
+	JGE     whole252
 
-rest257:
+rest253:
 	TESTQ     R10, R10
-	JZ        done258
+	JZ        done254
 	MOVQ      $-1, R12
 	BZHIQ     R10, R12, R12
 	KMOVB     R12, K1
@@ -3898,8 +3872,8 @@ rest257:
 	VMOVUPD   Z8, K1, Z9
 	VMAXPD    Z9, Z7, Z7
 
-done258:
-row255:
+done254:
+row251:
 	VSHUFF64X2 $0x4e, Z7, Z7, Z8
 	VMAXPD     Z8, Z7, Z7
 	VSHUFF64X2 $0xb1, Z7, Z7, Z8
@@ -3907,20 +3881,20 @@ row255:
 	VPERMILPD  $0x55, Z7, Z8
 	VMAXPD     Z8, Z7, Z7
 	CMPQ       SI, $0x08
-	JNE        other259
+	JNE        other255
 	XORQ       DI, DI
 	VMOVUPD    (AX)(DI*8), Z8
 	VMOVUPD    (R11)(DI*8), Z9
 	VSUBPD     Z7, Z8, Z8
 	VUCOMISD   X4, X2
-	JE         undamped261
+	JE         undamped257
 	VCMPPD     $0x04, Z9, Z8, K1
 	VMULPD     Z2, Z9, Z7
 	VMULPD     Z3, Z8, Z10
 	VADDPD     Z7, Z10, Z10
 	VMOVUPD    Z10, K1, Z8
 
-undamped261:
+undamped257:
 	VCMPPD      $0x04, Z9, Z8, K1
 	VSUBPD      Z9, Z8, Z7
 	VANDPD      Z0, Z7, Z7
@@ -3929,27 +3903,27 @@ undamped261:
 	VMOVUPD     Z8, (R11)(DI*8)
 	VFMADD213PD (R8)(DI*8), Z6, Z8
 	VMOVUPD     Z8, (R8)(DI*8)
-	JMP         row260
+	JMP         row256
 
-other259:
+other255:
 	XORQ DI, DI
 	MOVQ SI, R10
 	CMPQ R10, $0x00000008
-	JLT  rest263
+	JLT  rest259
 
-whole262:
+whole258:
 	VMOVUPD  (AX)(DI*8), Z8
 	VMOVUPD  (R11)(DI*8), Z9
 	VSUBPD   Z7, Z8, Z8
 	VUCOMISD X4, X2
-	JE       undamped264
+	JE       undamped260
 	VCMPPD   $0x04, Z9, Z8, K1
 	VMULPD   Z2, Z9, Z10
 	VMULPD   Z3, Z8, Z11
 	VADDPD   Z10, Z11, Z11
 	VMOVUPD  Z11, K1, Z8
 
-undamped264:
+undamped260:
 	VCMPPD      $0x04, Z9, Z8, K1
 	VSUBPD      Z9, Z8, Z9
 	VANDPD      Z0, Z9, Z9
@@ -3961,11 +3935,11 @@ undamped264:
 	ADDQ        $0x00000008, DI
 	SUBQ        $0x00000008, R10
 	CMPQ        R10, $0x00000008
-	JGE         whole262
+	JGE         whole258
 
-rest263:
+rest259:
 	TESTQ     R10, R10
-	JZ        done265
+	JZ        done261
 	MOVQ      $-1, R12
 	BZHIQ     R10, R12, R12
 	KMOVB     R12, K1
@@ -3974,83 +3948,57 @@ rest263:
 	VSUBPD    Z7, Z8, Z8
 	VMOVAPD.Z Z8, K1, Z8
 	VUCOMISD  X4, X2
-	JE        undamped266
-	VCMPPD    $0x04, Z9, Z8, K1
+	JE        undamped262
+	VCMPPD    $0x04, Z9, Z8, K2
 	VMULPD    Z2, Z9, Z7
 	VMULPD    Z3, Z8, Z10
 	VADDPD    Z7, Z10, Z10
-	VMOVUPD   Z10, K1, Z8
+	VMOVUPD   Z10, K2, Z8
 
-undamped266:
-	VCMPPD    $0x04, Z9, Z8, K1
-	VSUBPD    Z9, Z8, Z7
-	VANDPD    Z0, Z7, Z7
-	VMOVAPD.Z Z7, K1, Z7
-	VPMAXUQ   Z7, Z5, Z5
-	CMPQ      R10, $0x08
-	JLT       partial267
-	VMOVUPD   Z8, (R11)(DI*8)
-	JMP       stored270
-
-partial267:
-	LEAQ          (R11)(DI*8), R11
-	VMOVAPD       Y8, Y7
-	TESTQ         $0x00000004, R10
-	JZ            noFour268
-	VMOVUPD       Y7, (R11)
-	VEXTRACTF64X4 $0x01, Z8, Y7
-	ADDQ          $0x00000020, R11
-
-noFour268:
-	TESTQ         $0x00000002, R10
-	JZ            noTwo269
-	VMOVUPD       X7, (R11)
-	VEXTRACTF64X2 $0x01, Y7, X7
-	ADDQ          $0x00000010, R11
-
-noTwo269:
-	TESTQ  $0x00000001, R10
-	JZ     stored270
-	VMOVSD X7, (R11)
-
-stored270:
+undamped262:
+	VCMPPD      $0x04, Z9, Z8, K2
+	VSUBPD      Z9, Z8, Z7
+	VANDPD      Z0, Z7, Z7
+	VMOVAPD.Z   Z7, K2, Z7
+	VPMAXUQ     Z7, Z5, Z5
+	VMOVUPD     Z8, K1, (R11)(DI*8)
 	VFMADD213PD (R8)(DI*8), Z6, Z8
 	VMOVUPD     Z8, (R8)(DI*8)
 
-done265:
-row260:
+done261:
+row256:
 	LEAQ (AX)(SI*8), AX
 	DECQ R9
-	JNZ  again249
+	JNZ  again245
 
-done250:
+done246:
 	CMPQ    8(DX), $0x00
-	JE      zero271
+	JE      zero263
 	VMOVAPD Z1, Z6
 	CMPQ    SI, $0x08
-	JNE     other272
+	JNE     other264
 	XORQ    DI, DI
 	VMOVUPD (R8)(DI*8), Z7
 	VMAXPD  Z7, Z6, Z6
-	JMP     row273
+	JMP     row265
 
-other272:
+other264:
 	XORQ DI, DI
 	MOVQ SI, R9
 	CMPQ R9, $0x00000008
-	JLT  rest275
+	JLT  rest267
 
-whole274:
+whole266:
 	VMOVUPD (R8)(DI*8), Z7
 	VMAXPD  Z7, Z6, Z6
 	ADDQ    $0x00000008, DI
 	SUBQ    $0x00000008, R9
 	CMPQ    R9, $0x00000008
-	JGE     whole274
+	JGE     whole266
 
-rest275:
+rest267:
 	TESTQ   R9, R9
-	JZ      done276
+	JZ      done268
 	MOVQ    $-1, R10
 	BZHIQ   R9, R10, R10
 	KMOVB   R10, K1
@@ -4059,10 +4007,10 @@ rest275:
 	VMOVUPD Z7, K1, Z8
 	VMAXPD  Z8, Z6, Z6
 
-done276:
-row273:
+done268:
+row265:
 	CMPQ         SI, $0x08
-	JNE          other277
+	JNE          other269
 	XORQ         SI, SI
 	VMOVUPD      (R8)(SI*8), Z7
 	VMOVAPD      Z6, Z6
@@ -4078,14 +4026,14 @@ row273:
 	VBROADCASTSD 8(DX), Z6
 	VMULPD       Z6, Z7, Z7
 	VMOVUPD      Z7, (R8)(SI*8)
-	JMP          row278
+	JMP          row270
 
-other277:
+other269:
 	XORQ DI, DI
 	CMPQ SI, $0x00000008
-	JLT  rest280
+	JLT  rest272
 
-whole279:
+whole271:
 	VMOVUPD      (R8)(DI*8), Z7
 	VMOVAPD      Z6, Z8
 	VSHUFF64X2   $0x4e, Z8, Z8, Z9
@@ -4103,11 +4051,11 @@ whole279:
 	ADDQ         $0x00000008, DI
 	SUBQ         $0x00000008, SI
 	CMPQ         SI, $0x00000008
-	JGE          whole279
+	JGE          whole271
 
-rest280:
+rest272:
 	TESTQ        SI, SI
-	JZ           done281
+	JZ           done273
 	MOVQ         $-1, R9
 	BZHIQ        SI, R9, R9
 	KMOVB        R9, K1
@@ -4126,9 +4074,9 @@ rest280:
 	VMULPD       Z6, Z7, Z7
 	VMOVUPD      Z7, (R8)(DI*8)
 
-done281:
-row278:
-zero271:
+done273:
+row270:
+zero263:
 absorbed230:
 	ADDQ $0x00000028, DX
 	DECQ BX
@@ -4153,44 +4101,44 @@ TEXT ·totals512(SB), $0-64
 	MOVQ  list+48(FP), DX
 	MOVQ  count+56(FP), BX
 	TESTQ BX, BX
-	JLE   done284
+	JLE   done276
 
-again283:
+again275:
 	MOVLQSX 24(DX), SI
 	LEAQ    (CX)(SI*8), SI
 	VXORPD  Z0, Z0, Z0
 	MOVLQSX 28(DX), DI
 	CMPQ    DI, $0x08
-	JNE     other285
+	JNE     other277
 	XORQ    DI, DI
 	VMOVUPD (SI)(DI*8), Z1
 	VADDPD  Z1, Z0, Z0
-	JMP     row286
+	JMP     row278
 
-other285:
+other277:
 	XORQ R8, R8
 	CMPQ DI, $0x00000008
-	JLT  rest288
+	JLT  rest280
 
-whole287:
+whole279:
 	VMOVUPD (SI)(R8*8), Z1
 	VADDPD  Z1, Z0, Z0
 	ADDQ    $0x00000008, R8
 	SUBQ    $0x00000008, DI
 	CMPQ    DI, $0x00000008
-	JGE     whole287
+	JGE     whole279
 
-rest288:
+rest280:
 	TESTQ     DI, DI
-	JZ        done289
+	JZ        done281
 	MOVQ      $-1, R9
 	BZHIQ     DI, R9, R9
 	KMOVB     R9, K1
 	VMOVUPD.Z (SI)(R8*8), K1, Z1
 	VADDPD    Z1, Z0, Z0
 
-done289:
-row286:
+done281:
+row278:
 	VSHUFF64X2 $0x4e, Z0, Z0, Z1
 	VADDPD     Z1, Z0, Z0
 	VSHUFF64X2 $0xb1, Z0, Z0, Z1
@@ -4201,9 +4149,9 @@ row286:
 	ADDQ       $0x08, AX
 	ADDQ       $0x00000028, DX
 	DECQ       BX
-	JNZ        again283
+	JNZ        again275
 
-done284:
+done276:
 	VZEROUPPER
 	RET
 
@@ -4218,9 +4166,9 @@ TEXT ·settle512(SB), $0-96
 	MOVQ         list+72(FP), BX
 	MOVQ         count+80(FP), SI
 	TESTQ        SI, SI
-	JLE          done292
+	JLE          done284
 
-again291:
+again283:
 	MOVQ         (BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      24(BX), R8
@@ -4229,7 +4177,7 @@ again291:
 	ADDQ         $0x08, DX
 	MOVLQSX      28(BX), R9
 	CMPQ         R9, $0x08
-	JNE          other293
+	JNE          other285
 	XORQ         R9, R9
 	VMOVUPD      (R8)(R9*8), Z3
 	VMOVUPD      (DI)(R9*8), Z4
@@ -4240,14 +4188,14 @@ again291:
 	VMOVAPD.Z    Z2, K1, Z2
 	VPMAXUQ      Z2, Z1, Z1
 	VMOVUPD      Z3, (DI)(R9*8)
-	JMP          row294
+	JMP          row286
 
-other293:
+other285:
 	XORQ R10, R10
 	CMPQ R9, $0x00000008
-	JLT  rest296
+	JLT  rest288
 
-whole295:
+whole287:
 	VMOVUPD   (R8)(R10*8), Z3
 	VMOVUPD   (DI)(R10*8), Z4
 	VSUBPD    Z2, Z3, Z3
@@ -4260,11 +4208,11 @@ whole295:
 	ADDQ      $0x00000008, R10
 	SUBQ      $0x00000008, R9
 	CMPQ      R9, $0x00000008
-	JGE       whole295
+	JGE       whole287
 
-rest296:
+rest288:
 	TESTQ     R9, R9
-	JZ        done297
+	JZ        done289
 	MOVQ      $-1, R11
 	BZHIQ     R9, R11, R11
 	KMOVB     R11, K1
@@ -4278,39 +4226,39 @@ rest296:
 	VMOVAPD.Z Z2, K1, Z2
 	VPMAXUQ   Z2, Z1, Z1
 	CMPQ      R9, $0x08
-	JLT       partial298
+	JLT       partial290
 	VMOVUPD   Z3, (DI)(R10*8)
-	JMP       stored301
+	JMP       stored293
 
-partial298:
+partial290:
 	LEAQ          (DI)(R10*8), DI
 	VMOVAPD       Y3, Y2
 	TESTQ         $0x00000004, R9
-	JZ            noFour299
+	JZ            noFour291
 	VMOVUPD       Y2, (DI)
 	VEXTRACTF64X4 $0x01, Z3, Y2
 	ADDQ          $0x00000020, DI
 
-noFour299:
+noFour291:
 	TESTQ         $0x00000002, R9
-	JZ            noTwo300
+	JZ            noTwo292
 	VMOVUPD       X2, (DI)
 	VEXTRACTF64X2 $0x01, Y2, X2
 	ADDQ          $0x00000010, DI
 
-noTwo300:
+noTwo292:
 	TESTQ  $0x00000001, R9
-	JZ     stored301
+	JZ     stored293
 	VMOVSD X2, (DI)
 
-stored301:
-done297:
-row294:
+stored293:
+done289:
+row286:
 	ADDQ $0x00000028, BX
 	DECQ SI
-	JNZ  again291
+	JNZ  again283
 
-done292:
+done284:
 	VSHUFF64X2 $0x4e, Z1, Z1, Z0
 	VPMAXUQ    Z0, Z1, Z1
 	VSHUFF64X2 $0xb1, Z1, Z1, Z0
@@ -4339,7 +4287,7 @@ TEXT ·edgeBeliefs512(SB), $0-184
 	SUBQ         SI, DX
 	MOVQ         DX, logs_base+120(FP)
 
-edge302:
+edge294:
 	MOVQ         (CX), DX
 	MOVQ         tables_base+72(FP), R9
 	LEAQ         (R9)(DX*8), DX
@@ -4347,10 +4295,10 @@ edge302:
 	VXORPD       Z1, Z1, Z1
 	MOVQ         ku+168(FP), R9
 	CMPQ         R9, $0x08
-	JNE          other303
+	JNE          other295
 	MOVQ         kv+176(FP), R9
 	CMPQ         R9, $0x08
-	JNE          other303
+	JNE          other295
 	VXORPD       Z3, Z3, Z3
 	VBROADCASTSD (BX), Z4
 	VMOVUPD      (DX), Z5
@@ -4378,22 +4326,22 @@ edge302:
 	VFMADD231PD  Z5, Z4, Z3
 	VMOVUPD      (SI), Z4
 	VFMADD231PD  Z3, Z4, Z0
-	JMP          columns304
+	JMP          columns296
 
-other303:
+other295:
 	MOVQ kv+176(FP), R9
 	XORQ R10, R10
 	CMPQ R9, $0x00000018
-	JLT  few306
+	JLT  few298
 
-panel305:
+panel297:
 	VXORPD Z3, Z3, Z3
 	VXORPD Z4, Z4, Z4
 	VXORPD Z5, Z5, Z5
 	XORQ   R11, R11
 	MOVQ   R10, R12
 
-row308:
+row300:
 	VBROADCASTSD (BX)(R11*8), Z6
 	VMOVUPD      (DX)(R12*1), Z7
 	VFMADD231PD  Z7, Z6, Z3
@@ -4405,7 +4353,7 @@ row308:
 	INCQ         R11
 	MOVQ         ku+168(FP), R13
 	CMPQ         R11, R13
-	JL           row308
+	JL           row300
 	VMOVUPD      (SI)(R10*1), Z6
 	VFMADD231PD  Z3, Z6, Z0
 	VMOVUPD      64(SI)(R10*1), Z3
@@ -4415,13 +4363,13 @@ row308:
 	ADDQ         $0x000000c0, R10
 	SUBQ         $0x00000018, R9
 	CMPQ         R9, $0x00000018
-	JGE          panel305
+	JGE          panel297
 
-few306:
+few298:
 	TESTQ  R9, R9
-	JZ     done307
+	JZ     done299
 	CMPQ   R9, $0x00000008
-	JGT    wider309
+	JGT    wider301
 	MOVQ   $-1, R11
 	BZHIQ  R9, R11, R11
 	KMOVB  R11, K1
@@ -4429,7 +4377,7 @@ few306:
 	XORQ   R9, R9
 	MOVQ   R10, R11
 
-row310:
+row302:
 	VBROADCASTSD (BX)(R9*8), Z4
 	VMOVUPD.Z    (DX)(R11*1), K1, Z5
 	VFMADD231PD  Z5, Z4, Z3
@@ -4437,14 +4385,14 @@ row310:
 	INCQ         R9
 	MOVQ         ku+168(FP), R12
 	CMPQ         R9, R12
-	JL           row310
+	JL           row302
 	VMOVUPD.Z    (SI)(R10*1), K1, Z4
 	VFMADD231PD  Z3, Z4, Z0
-	JMP          done307
+	JMP          done299
 
-wider309:
+wider301:
 	CMPQ   R9, $0x00000010
-	JGT    wider311
+	JGT    wider303
 	SUBQ   $0x00000008, R9
 	MOVQ   $-1, R11
 	BZHIQ  R9, R11, R11
@@ -4454,7 +4402,7 @@ wider309:
 	XORQ   R9, R9
 	MOVQ   R10, R11
 
-row312:
+row304:
 	VBROADCASTSD (BX)(R9*8), Z5
 	VMOVUPD      (DX)(R11*1), Z6
 	VFMADD231PD  Z6, Z5, Z3
@@ -4464,14 +4412,14 @@ row312:
 	INCQ         R9
 	MOVQ         ku+168(FP), R12
 	CMPQ         R9, R12
-	JL           row312
+	JL           row304
 	VMOVUPD      (SI)(R10*1), Z5
 	VFMADD231PD  Z3, Z5, Z0
 	VMOVUPD.Z    64(SI)(R10*1), K1, Z3
 	VFMADD231PD  Z4, Z3, Z0
-	JMP          done307
+	JMP          done299
 
-wider311:
+wider303:
 	SUBQ   $0x00000010, R9
 	MOVQ   $-1, R11
 	BZHIQ  R9, R11, R11
@@ -4482,7 +4430,7 @@ wider311:
 	XORQ   R9, R9
 	MOVQ   R10, R11
 
-row314:
+row306:
 	VBROADCASTSD (BX)(R9*8), Z6
 	VMOVUPD      (DX)(R11*1), Z7
 	VFMADD231PD  Z7, Z6, Z3
@@ -4494,7 +4442,7 @@ row314:
 	INCQ         R9
 	MOVQ         ku+168(FP), R12
 	CMPQ         R9, R12
-	JL           row314
+	JL           row306
 	VMOVUPD      (SI)(R10*1), Z6
 	VFMADD231PD  Z3, Z6, Z0
 	VMOVUPD      64(SI)(R10*1), Z3
@@ -4502,8 +4450,8 @@ row314:
 	VMOVUPD.Z    128(SI)(R10*1), K1, Z3
 	VFMADD231PD  Z5, Z3, Z0
 
-done307:
-columns304:
+done299:
+columns296:
 	VSHUFF64X2   $0x4e, Z0, Z0, Z3
 	VADDPD       Z3, Z0, Z0
 	VSHUFF64X2   $0xb1, Z0, Z0, Z3
@@ -4512,10 +4460,10 @@ columns304:
 	VADDPD       Z3, Z0, Z0
 	MOVQ         ku+168(FP), R9
 	CMPQ         R9, $0x08
-	JNE          other315
+	JNE          other307
 	MOVQ         kv+176(FP), R9
 	CMPQ         R9, $0x08
-	JNE          other315
+	JNE          other307
 	VXORPD       Z4, Z4, Z4
 	VXORPD       Z5, Z5, Z5
 	MOVQ         logs_base+120(FP), R9
@@ -4600,15 +4548,15 @@ columns304:
 	VMAXPD       Z3, Z2, Z3
 	VFMADD231PD  Z4, Z3, Z5
 	VADDPD       Z5, Z1, Z1
-	JMP          columns316
+	JMP          columns308
 
-other315:
+other307:
 	MOVQ kv+176(FP), R9
 	XORQ R10, R10
 	CMPQ R9, $0x00000018
-	JLT  few318
+	JLT  few310
 
-panel317:
+panel309:
 	VXORPD  Z6, Z6, Z6
 	VXORPD  Z7, Z7, Z7
 	VXORPD  Z8, Z8, Z8
@@ -4626,7 +4574,7 @@ panel317:
 	XORQ    R12, R12
 	MOVQ    R10, R13
 
-row320:
+row312:
 	VBROADCASTSD (BX)(R12*8), Z12
 	VBROADCASTSD (R11)(R12*8), Z13
 	VMAXPD       Z13, Z2, Z13
@@ -4652,7 +4600,7 @@ row320:
 	INCQ         R12
 	MOVQ         ku+168(FP), R14
 	CMPQ         R12, R14
-	JL           row320
+	JL           row312
 	MOVQ         logs_base+120(FP), R11
 	ADDQ         SI, R11
 	VMOVUPD      (R11)(R10*1), Z3
@@ -4670,13 +4618,13 @@ row320:
 	ADDQ         $0x000000c0, R10
 	SUBQ         $0x00000018, R9
 	CMPQ         R9, $0x00000018
-	JGE          panel317
+	JGE          panel309
 
-few318:
+few310:
 	TESTQ     R9, R9
-	JZ        done319
+	JZ        done311
 	CMPQ      R9, $0x00000008
-	JGT       wider321
+	JGT       wider313
 	MOVQ      $-1, R11
 	BZHIQ     R9, R11, R11
 	KMOVB     R11, K1
@@ -4689,7 +4637,7 @@ few318:
 	XORQ      R11, R11
 	MOVQ      R10, R12
 
-row322:
+row314:
 	VBROADCASTSD (BX)(R11*8), Z6
 	VBROADCASTSD (R9)(R11*8), Z7
 	VMAXPD       Z7, Z2, Z7
@@ -4703,18 +4651,18 @@ row322:
 	INCQ         R11
 	MOVQ         ku+168(FP), R13
 	CMPQ         R11, R13
-	JL           row322
+	JL           row314
 	MOVQ         logs_base+120(FP), R9
 	ADDQ         SI, R9
 	VMOVUPD.Z    (R9)(R10*1), K1, Z3
 	VMAXPD       Z3, Z2, Z3
 	VFMADD231PD  Z4, Z3, Z5
 	VADDPD       Z5, Z1, Z1
-	JMP          done319
+	JMP          done311
 
-wider321:
+wider313:
 	CMPQ      R9, $0x00000010
-	JGT       wider323
+	JGT       wider315
 	SUBQ      $0x00000008, R9
 	MOVQ      $-1, R11
 	BZHIQ     R9, R11, R11
@@ -4732,7 +4680,7 @@ wider321:
 	XORQ      R11, R11
 	MOVQ      R10, R12
 
-row324:
+row316:
 	VBROADCASTSD (BX)(R11*8), Z9
 	VBROADCASTSD (R9)(R11*8), Z10
 	VMAXPD       Z10, Z2, Z10
@@ -4752,7 +4700,7 @@ row324:
 	INCQ         R11
 	MOVQ         ku+168(FP), R13
 	CMPQ         R11, R13
-	JL           row324
+	JL           row316
 	MOVQ         logs_base+120(FP), R9
 	ADDQ         SI, R9
 	VMOVUPD      (R9)(R10*1), Z3
@@ -4763,9 +4711,9 @@ row324:
 	VMAXPD       Z3, Z2, Z3
 	VFMADD231PD  Z6, Z3, Z8
 	VADDPD       Z8, Z1, Z1
-	JMP          done319
+	JMP          done311
 
-wider323:
+wider315:
 	SUBQ      $0x00000010, R9
 	MOVQ      $-1, R11
 	BZHIQ     R9, R11, R11
@@ -4787,7 +4735,7 @@ wider323:
 	XORQ      R11, R11
 	MOVQ      R10, R12
 
-row326:
+row318:
 	VBROADCASTSD (BX)(R11*8), Z12
 	VBROADCASTSD (R9)(R11*8), Z13
 	VMAXPD       Z13, Z2, Z13
@@ -4813,7 +4761,7 @@ row326:
 	INCQ         R11
 	MOVQ         ku+168(FP), R13
 	CMPQ         R11, R13
-	JL           row326
+	JL           row318
 	MOVQ         logs_base+120(FP), R9
 	ADDQ         SI, R9
 	VMOVUPD      (R9)(R10*1), Z3
@@ -4829,8 +4777,8 @@ row326:
 	VFMADD231PD  Z8, Z3, Z11
 	VADDPD       Z11, Z1, Z1
 
-done319:
-columns316:
+done311:
+columns308:
 	VSHUFF64X2 $0x4e, Z1, Z1, Z3
 	VADDPD     Z3, Z1, Z1
 	VSHUFF64X2 $0xb1, Z1, Z1, Z3
@@ -4850,7 +4798,7 @@ columns316:
 	ADDQ       R9, R8
 	ADDQ       $0x08, CX
 	DECQ       AX
-	JNZ        edge302
+	JNZ        edge294
 	VZEROUPPER
 	RET
 
@@ -4883,7 +4831,7 @@ TEXT ·pairMessages512(SB), $0-193
 	XORQ         R10, R10
 	SUBQ         $0x08, R9
 
-vector327:
+vector319:
 	MOVLQSX           (BX)(R10*4), R11
 	SHLQ              $0x04, R11
 	VBROADCASTF64X2   (AX)(R11*1), Z14
@@ -5072,19 +5020,19 @@ vector327:
 	VEXTRACTF64X2     $0x02, Z14, 80(R11)
 	VEXTRACTF64X2     $0x03, Z14, 112(R11)
 	CMPQ              R10, R9
-	JE                done328
+	JE                done320
 	ADDQ              $0x08, R10
 	CMPQ              R10, R9
 	CMOVQGT           R9, R10
-	JMP               vector327
+	JMP               vector319
 
-done328:
+done320:
 	XORB     AL, AL
 	KORTESTB K1, K1
-	JNZ      any329
+	JNZ      any321
 	MOVB     $0x01, AL
 
-any329:
+any321:
 	MOVB AL, ret+192(FP)
 	VZEROUPPER
 	RET
@@ -5118,7 +5066,7 @@ TEXT ·pairBeliefs512(SB), $0-241
 	XORQ         R10, R10
 	SUBQ         $0x08, R9
 
-vector330:
+vector322:
 	MOVLQSX           (BX)(R10*4), R11
 	SHLQ              $0x05, R11
 	VBROADCASTF64X4   (CX)(R11*1), Z14
@@ -5384,19 +5332,19 @@ vector330:
 	MOVQ              z_base+24(FP), R11
 	VMOVUPD           Z18, (R11)(R10*8)
 	CMPQ              R10, R9
-	JE                done331
+	JE                done323
 	ADDQ              $0x08, R10
 	CMPQ              R10, R9
 	CMOVQGT           R9, R10
-	JMP               vector330
+	JMP               vector322
 
-done331:
+done323:
 	XORB     AL, AL
 	KORTESTB K1, K1
-	JNZ      any332
+	JNZ      any324
 	MOVB     $0x01, AL
 
-any332:
+any324:
 	MOVB AL, ret+240(FP)
 	VZEROUPPER
 	RET
@@ -5413,9 +5361,9 @@ TEXT ·interleave512(SB), $0-56
 	LEAQ (BX)(DX*4), DI
 	MOVQ n+48(FP), R8
 	CMPQ R8, $0x00000008
-	JLT  few334
+	JLT  few326
 
-block333:
+block325:
 	VMOVUPD    (CX), Z0
 	VMOVUPD    (CX)(DX*1), Z1
 	VMOVUPD    (CX)(DX*2), Z2
@@ -5460,11 +5408,11 @@ block333:
 	ADDQ       $0x00000200, AX
 	SUBQ       $0x00000008, R8
 	CMPQ       R8, $0x00000008
-	JGE        block333
+	JGE        block325
 
-few334:
+few326:
 	TESTQ      R8, R8
-	JZ         blocks335
+	JZ         blocks327
 	MOVQ       $-1, R9
 	BZHIQ      R8, R9, R9
 	KMOVB      R9, K1
@@ -5502,32 +5450,32 @@ few334:
 	VSHUFF64X2 $0xdd, Z2, Z0, Z0
 	VMOVUPD    Z11, (AX)
 	CMPQ       R8, $0x00000001
-	JLE        end337
+	JLE        end329
 	VMOVUPD    Z3, 64(AX)
 	CMPQ       R8, $0x00000002
-	JLE        end337
+	JLE        end329
 	VMOVUPD    Z12, 128(AX)
 	CMPQ       R8, $0x00000003
-	JLE        end337
+	JLE        end329
 	VMOVUPD    Z4, 192(AX)
 	CMPQ       R8, $0x00000004
-	JLE        end337
+	JLE        end329
 	VMOVUPD    Z9, 256(AX)
 	CMPQ       R8, $0x00000005
-	JLE        end337
+	JLE        end329
 	VMOVUPD    Z1, 320(AX)
 	CMPQ       R8, $0x00000006
-	JLE        end337
+	JLE        end329
 	VMOVUPD    Z8, 384(AX)
 	CMPQ       R8, $0x00000007
-	JLE        end337
+	JLE        end329
 	VMOVUPD    Z0, 448(AX)
 
-end337:
+end329:
 	ADDQ $0x00000040, CX
 	ADDQ $0x00000200, AX
 
-blocks335:
+blocks327:
 	VZEROUPPER
 	RET
 
@@ -5543,9 +5491,9 @@ TEXT ·separate512(SB), $0-56
 	LEAQ (BX)(DX*4), DI
 	MOVQ n+48(FP), R8
 	CMPQ R8, $0x00000008
-	JLT  few339
+	JLT  few331
 
-block338:
+block330:
 	VXORPD     Z0, Z0, Z0
 	VXORPD     Z1, Z1, Z1
 	VXORPD     Z2, Z2, Z2
@@ -5598,11 +5546,11 @@ block338:
 	ADDQ       $0x00000200, CX
 	SUBQ       $0x00000008, R8
 	CMPQ       R8, $0x00000008
-	JGE        block338
+	JGE        block330
 
-few339:
+few331:
 	TESTQ   R8, R8
-	JZ      blocks340
+	JZ      blocks332
 	VXORPD  Z0, Z0, Z0
 	VXORPD  Z1, Z1, Z1
 	VXORPD  Z2, Z2, Z2
@@ -5616,28 +5564,28 @@ few339:
 	KMOVB   R9, K1
 	VMOVUPD (CX), Z0
 	CMPQ    R8, $0x00000001
-	JLE     end342
+	JLE     end334
 	VMOVUPD 64(CX), Z1
 	CMPQ    R8, $0x00000002
-	JLE     end342
+	JLE     end334
 	VMOVUPD 128(CX), Z2
 	CMPQ    R8, $0x00000003
-	JLE     end342
+	JLE     end334
 	VMOVUPD 192(CX), Z3
 	CMPQ    R8, $0x00000004
-	JLE     end342
+	JLE     end334
 	VMOVUPD 256(CX), Z4
 	CMPQ    R8, $0x00000005
-	JLE     end342
+	JLE     end334
 	VMOVUPD 320(CX), Z5
 	CMPQ    R8, $0x00000006
-	JLE     end342
+	JLE     end334
 	VMOVUPD 384(CX), Z6
 	CMPQ    R8, $0x00000007
-	JLE     end342
+	JLE     end334
 	VMOVUPD 448(CX), Z7
 
-end342:
+end334:
 	VUNPCKLPD  Z1, Z0, Z8
 	VUNPCKLPD  Z3, Z2, Z9
 	VUNPCKLPD  Z5, Z4, Z10
@@ -5673,7 +5621,7 @@ end342:
 	ADDQ       $0x00000040, AX
 	ADDQ       $0x00000200, CX
 
-blocks340:
+blocks332:
 	VZEROUPPER
 	RET
 
@@ -5693,32 +5641,32 @@ TEXT ·consistent512(SB), $0-216
 	MOVQ         right_base+96(FP), CX
 	XORQ         DX, DX
 
-vector343:
+vector335:
 	VMOVUPD Z7, (CX)(DX*1)
 	ADDQ    $0x40, DX
 	CMPQ    DX, AX
-	JL      vector343
+	JL      vector335
 	XORQ    CX, CX
 
-scaling344:
+scaling336:
 	VXORPD Z8, Z8, Z8
 	MOVQ   sums_base+120(FP), DX
 	XORQ   BX, BX
 
-vector346:
+vector338:
 	VMOVUPD Z8, (DX)(BX*1)
 	ADDQ    $0x40, BX
 	CMPQ    BX, AX
-	JL      vector346
+	JL      vector338
 	XORQ    DX, DX
 	MOVQ    pairs_base+0(FP), BX
 	MOVQ    rows_len+32(FP), SI
 	SHRQ    $0x03, SI
 	LEAQ    (AX)(AX*2), DI
 	CMPQ    SI, $0x04
-	JL      few348
+	JL      few340
 
-rows347:
+rows339:
 	VXORPD Z8, Z8, Z8
 	VXORPD Z9, Z9, Z9
 	VXORPD Z10, Z10, Z10
@@ -5727,7 +5675,7 @@ rows347:
 	MOVQ   BX, R9
 	XORQ   R10, R10
 
-vector349:
+vector341:
 	VMOVUPD     (R8)(R10*1), Z12
 	VFMADD231PD (R9), Z12, Z8
 	VFMADD231PD (R9)(AX*1), Z12, Z9
@@ -5736,7 +5684,7 @@ vector349:
 	ADDQ        $0x40, R9
 	ADDQ        $0x40, R10
 	CMPQ        R10, AX
-	JL          vector349
+	JL          vector341
 	MOVQ        rows_base+24(FP), R8
 	MOVQ        left_base+72(FP), R9
 	VMOVUPD     (R8)(DX*1), Z12
@@ -5770,7 +5718,7 @@ vector349:
 	MOVQ        sums_base+120(FP), R8
 	XORQ        R9, R9
 
-vector350:
+vector342:
 	VMOVUPD     (R8)(R9*1), Z11
 	VFMADD231PD (BX), Z12, Z11
 	VFMADD231PD (BX)(AX*1), Z8, Z11
@@ -5780,30 +5728,30 @@ vector350:
 	ADDQ        $0x40, BX
 	ADDQ        $0x40, R9
 	CMPQ        R9, AX
-	JL          vector350
+	JL          vector342
 	ADDQ        DI, BX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x04, SI
 	CMPQ        SI, $0x04
-	JGE         rows347
+	JGE         rows339
 
-few348:
+few340:
 	CMPQ SI, $0x01
-	JL   few352
+	JL   few344
 
-rows351:
+rows343:
 	VXORPD Z8, Z8, Z8
 	MOVQ   right_base+96(FP), DI
 	MOVQ   BX, R8
 	XORQ   R9, R9
 
-vector353:
+vector345:
 	VMOVUPD     (DI)(R9*1), Z9
 	VFMADD231PD (R8), Z9, Z8
 	ADDQ        $0x40, R8
 	ADDQ        $0x40, R9
 	CMPQ        R9, AX
-	JL          vector353
+	JL          vector345
 	MOVQ        rows_base+24(FP), DI
 	MOVQ        left_base+72(FP), R8
 	VMOVUPD     (DI)(DX*1), Z9
@@ -5816,24 +5764,24 @@ vector353:
 	MOVQ        sums_base+120(FP), DI
 	XORQ        R8, R8
 
-vector354:
+vector346:
 	VMOVUPD     (DI)(R8*1), Z8
 	VFMADD231PD (BX), Z9, Z8
 	VMOVUPD     Z8, (DI)(R8*1)
 	ADDQ        $0x40, BX
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
-	JL          vector354
+	JL          vector346
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x01, SI
 	CMPQ        SI, $0x01
-	JGE         rows351
+	JGE         rows343
 
-few352:
+few344:
 	VXORPD Z8, Z8, Z8
 	XORQ   DX, DX
 
-vector355:
+vector347:
 	MOVQ         columns_base+48(FP), BX
 	VMOVUPD      (BX)(DX*1), Z9
 	MOVQ         right_base+96(FP), BX
@@ -5844,28 +5792,28 @@ vector355:
 	VADDPD       Z9, Z8, Z8
 	ADDQ         $0x40, DX
 	CMPQ         DX, AX
-	JL           vector355
+	JL           vector347
 	VBROADCASTSD enough+208(FP), Z9
 	VCMPPD       $0x1e, Z9, Z8, K1
 	KORTESTB     K1, K1
-	JZ           scaled345
+	JZ           scaled337
 	MOVQ         scalings+200(FP), DX
 	CMPQ         CX, DX
-	JGE          scaled345
+	JGE          scaled337
 	KXNORB       K2, K2, K2
 	MOVQ         first+192(FP), DX
 	CMPQ         CX, DX
-	JLT          plain356
+	JLT          plain348
 	CMPQ         CX, $0x14
-	JGE          plain356
+	JGE          plain348
 	MOVQ         system_len+152(FP), DX
 	TESTQ        DX, DX
-	JZ           plain356
+	JZ           plain348
 	MOVQ         rows_len+32(FP), DX
 	SHLQ         $0x03, DX
 	XORQ         BX, BX
 
-vector358:
+vector350:
 	MOVQ      left_base+72(FP), SI
 	VMOVUPD   (SI)(BX*1), Z8
 	VMULPD    Z8, Z8, Z8
@@ -5880,15 +5828,15 @@ vector358:
 	VMOVUPD   Z8, (SI)(BX*1)
 	ADDQ      $0x40, BX
 	CMPQ      BX, DX
-	JL        vector358
+	JL        vector350
 	XORQ      BX, BX
 	MOVQ      system_base+144(FP), SI
 
-tiles359:
+tiles351:
 	LEAQ 64(BX), DI
 	ANDQ $-256, DI
 
-tile360:
+tile352:
 	VXORPD Z8, Z8, Z8
 	VXORPD Z9, Z9, Z9
 	VXORPD Z10, Z10, Z10
@@ -5904,7 +5852,7 @@ tile360:
 	MOVQ   rows_len+32(FP), DX
 	SHLQ   $0x03, DX
 
-rows361:
+rows353:
 	VMOVUPD     (R10), Z16
 	VMULPD      (R8), Z16, Z17
 	VMULPD      64(R8), Z16, Z16
@@ -5924,7 +5872,7 @@ rows361:
 	ADDQ        AX, R9
 	ADDQ        $0x40, R10
 	SUBQ        $0x40, DX
-	JNZ         rows361
+	JNZ         rows353
 	LEAQ        (SI)(DI*1), DX
 	VMOVUPD     Z8, (DX)
 	VMOVUPD     Z9, 64(DX)
@@ -5937,11 +5885,11 @@ rows361:
 	VMOVUPD     Z15, 192(DX)
 	ADDQ        AX, DX
 	SUBQ        $0x00000100, DI
-	JGE         tile360
+	JGE         tile352
 	LEAQ        (SI)(AX*2), SI
 	ADDQ        $0x00000080, BX
 	CMPQ        BX, AX
-	JL          tiles359
+	JL          tiles351
 	MOVQ        AX, DX
 	SHRQ        $0x06, DX
 	ADDQ        $0x00, DX
@@ -5953,7 +5901,7 @@ rows361:
 	MOVQ        right_base+96(FP), DI
 	XORQ        R8, R8
 
-vector362:
+vector354:
 	VMOVUPD (SI)(R8*1), Z8
 	VMOVUPD (DI)(R8*1), Z9
 	VMULPD  Z9, Z8, Z10
@@ -5964,7 +5912,7 @@ vector362:
 	LEAQ    64(R8), R9
 	XORQ    R10, R10
 
-vector363:
+vector355:
 	VMOVUPD     (SI)(R10*1), Z11
 	VFMSUB213PD (BX)(R10*1), Z8, Z11
 	VMULPD      (DI)(R10*1), Z11, Z11
@@ -5972,13 +5920,13 @@ vector363:
 	VMOVUPD     Z11, (BX)(R10*1)
 	ADDQ        $0x40, R10
 	CMPQ        R10, R9
-	JL          vector363
+	JL          vector355
 	VADDPD      (BX)(R8*1), Z10, Z10
 	VMOVUPD     Z10, (BX)(R8*1)
 	ADDQ        AX, BX
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
-	JL          vector362
+	JL          vector354
 	MOVQ        AX, DX
 	SHRQ        $0x06, DX
 	ADDQ        $0x01, DX
@@ -5988,47 +5936,47 @@ vector363:
 	MOVQ        system_base+144(FP), BX
 	XORQ        SI, SI
 
-vector364:
+vector356:
 	MOVQ  system_base+144(FP), DI
 	TESTQ SI, SI
-	JZ    before365
+	JZ    before357
 	XORQ  R8, R8
 
-vector366:
+vector358:
 	VMOVUPD (BX)(R8*1), Z8
 	TESTQ   R8, R8
-	JZ      before367
+	JZ      before359
 	XORQ    R9, R9
 
-vector368:
+vector360:
 	VMOVUPD      (BX)(R9*1), Z9
 	VFNMADD231PD (DI)(R9*1), Z9, Z8
 	ADDQ         $0x40, R9
 	CMPQ         R9, R8
-	JL           vector368
+	JL           vector360
 
-before367:
+before359:
 	VMULPD  (DX)(R8*1), Z8, Z8
 	VMOVUPD Z8, (BX)(R8*1)
 	ADDQ    AX, DI
 	ADDQ    $0x40, R8
 	CMPQ    R8, SI
-	JL      vector366
+	JL      vector358
 
-before365:
+before357:
 	VMOVUPD (BX)(SI*1), Z8
 	TESTQ   SI, SI
-	JZ      before369
+	JZ      before361
 	XORQ    DI, DI
 
-vector370:
+vector362:
 	VMOVUPD      (BX)(DI*1), Z9
 	VFNMADD231PD (BX)(DI*1), Z9, Z8
 	ADDQ         $0x40, DI
 	CMPQ         DI, SI
-	JL           vector370
+	JL           vector362
 
-before369:
+before361:
 	MOVQ    sums_base+120(FP), DI
 	VMOVUPD (DI)(SI*1), Z9
 	MOVQ    right_base+96(FP), DI
@@ -6043,7 +5991,7 @@ before369:
 	ADDQ    AX, BX
 	ADDQ    $0x40, SI
 	CMPQ    SI, AX
-	JL      vector364
+	JL      vector356
 	MOVQ    AX, DX
 	SHRQ    $0x06, DX
 	ADDQ    $0x00, DX
@@ -6059,55 +6007,55 @@ before369:
 	MOVQ    system_base+144(FP), SI
 	XORQ    DI, DI
 
-vector371:
+vector363:
 	VMOVUPD (DX)(DI*1), Z8
 	TESTQ   DI, DI
-	JZ      before372
+	JZ      before364
 	XORQ    R8, R8
 
-vector373:
+vector365:
 	VMOVUPD      (SI)(R8*1), Z9
 	VFNMADD231PD (DX)(R8*1), Z9, Z8
 	ADDQ         $0x40, R8
 	CMPQ         R8, DI
-	JL           vector373
+	JL           vector365
 
-before372:
+before364:
 	VMULPD  (BX)(DI*1), Z8, Z8
 	VMOVUPD Z8, (DX)(DI*1)
 	ADDQ    AX, SI
 	ADDQ    $0x40, DI
 	CMPQ    DI, AX
-	JL      vector371
+	JL      vector363
 	MOVQ    AX, DI
 
-back374:
+back366:
 	SUBQ    $0x40, DI
 	SUBQ    AX, SI
 	VMOVUPD (DX)(DI*1), Z8
 	MOVQ    SI, R8
 	MOVQ    DI, R9
 
-below375:
+below367:
 	ADDQ         $0x40, R9
 	CMPQ         R9, AX
-	JGE          solved376
+	JGE          solved368
 	ADDQ         AX, R8
 	VMOVUPD      (R8)(DI*1), Z9
 	VFNMADD231PD (DX)(R9*1), Z9, Z8
-	JMP          below375
+	JMP          below367
 
-solved376:
+solved368:
 	VMULPD  (BX)(DI*1), Z8, Z8
 	VMOVUPD Z8, (DX)(DI*1)
 	TESTQ   DI, DI
-	JNZ     back374
-	JMP     scale357
+	JNZ     back366
+	JMP     scale349
 
-plain356:
+plain348:
 	XORQ DX, DX
 
-vector377:
+vector369:
 	MOVQ      right_base+96(FP), BX
 	VMOVUPD   (BX)(DX*1), Z8
 	MOVQ      columns_base+48(FP), BX
@@ -6124,11 +6072,11 @@ vector377:
 	VMOVUPD   Z8, (BX)(DX*1)
 	ADDQ      $0x40, DX
 	CMPQ      DX, AX
-	JL        vector377
+	JL        vector369
 	INCQ      CX
-	JMP       scaling344
+	JMP       scaling336
 
-scale357:
+scale349:
 	MOVQ    AX, DX
 	SHRQ    $0x06, DX
 	ADDQ    $0x00, DX
@@ -6138,18 +6086,18 @@ scale357:
 	VMOVAPD Z0, Z8
 	XORQ    BX, BX
 
-vector378:
+vector370:
 	VMOVUPD (DX)(BX*1), Z9
 	VANDPD  Z3, Z9, Z9
 	VMAXPD  Z9, Z8, Z8
 	ADDQ    $0x40, BX
 	CMPQ    BX, AX
-	JL      vector378
+	JL      vector370
 	VDIVPD  Z8, Z7, Z8
 	VMULPD  Z1, Z8, Z8
 	XORQ    BX, BX
 
-vector379:
+vector371:
 	MOVQ      right_base+96(FP), SI
 	VMOVUPD   (SI)(BX*1), Z9
 	MOVQ      columns_base+48(FP), SI
@@ -6172,14 +6120,14 @@ vector379:
 	VMOVUPD   Z9, (SI)(BX*1)
 	ADDQ      $0x40, BX
 	CMPQ      BX, AX
-	JL        vector379
+	JL        vector371
 	INCQ      CX
-	JMP       scaling344
+	JMP       scaling336
 
-scaled345:
+scaled337:
 	XORQ CX, CX
 
-vector380:
+vector372:
 	MOVQ      right_base+96(FP), DX
 	VMOVUPD   (DX)(CX*1), Z1
 	MOVQ      columns_base+48(FP), DX
@@ -6203,14 +6151,14 @@ vector380:
 	VMOVUPD   Z1, (DX)(CX*1)
 	ADDQ      $0x40, CX
 	CMPQ      CX, AX
-	JL        vector380
+	JL        vector372
 	VXORPD    Z1, Z1, Z1
 	MOVQ      pairs_base+0(FP), CX
 	MOVQ      rows_len+32(FP), DX
 	SHLQ      $0x03, DX
 	XORQ      BX, BX
 
-vector381:
+vector373:
 	MOVQ    rows_base+24(FP), SI
 	VMOVUPD (SI)(BX*1), Z2
 	MOVQ    left_base+72(FP), SI
@@ -6218,12 +6166,12 @@ vector381:
 	MOVQ    right_base+96(FP), DI
 	XORQ    R8, R8
 
-vector382:
+vector374:
 	VMOVUPD      (CX)(R8*1), Z6
 	VFMADD231PD  (DI)(R8*1), Z6, Z3
 	ADDQ         $0x40, R8
 	CMPQ         R8, AX
-	JL           vector382
+	JL           vector374
 	VFNMADD231PD (SI)(BX*1), Z3, Z2
 	VXORPD       Z3, Z3, Z3
 	VMAXPD       Z3, Z2, Z2
@@ -6233,7 +6181,7 @@ vector382:
 	ADDQ         AX, CX
 	ADDQ         $0x40, BX
 	CMPQ         BX, DX
-	JL           vector381
+	JL           vector373
 	VCMPPD       $0x1e, Z4, Z1, K1
 	VMOVAPD      Z0, Z2
 	VDIVPD       Z1, Z2, Z2
@@ -6247,7 +6195,7 @@ vector382:
 	VMOVUPD      constants<>+640(SB), Z8
 	MOVQ         entropy_len+176(FP), CX
 	TESTQ        CX, CX
-	JZ           silent383
+	JZ           silent375
 	VXORPD       Z9, Z9, Z9
 	MOVQ         right_base+96(FP), CX
 	MOVQ         sums_base+120(FP), DX
@@ -6256,14 +6204,14 @@ vector382:
 	SHLQ         $0x03, SI
 	XORQ         DI, DI
 
-vector385:
+vector377:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Z10
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Z2, Z11
 	XORQ    R8, R8
 
-vector386:
+vector378:
 	VMOVUPD          (BX)(R8*1), Z12
 	VMULPD           (CX)(R8*1), Z12, Z12
 	VMULPD           Z10, Z12, Z12
@@ -6299,16 +6247,16 @@ vector386:
 	VFNMADD231PD     Z12, Z17, Z9
 	ADDQ             $0x40, R8
 	CMPQ             R8, AX
-	JL               vector386
+	JL               vector378
 	ADDQ             AX, BX
 	ADDQ             $0x40, DI
 	CMPQ             DI, SI
-	JL               vector385
+	JL               vector377
 	MOVQ             entropy_base+168(FP), AX
 	VMOVUPD          Z9, (AX)
-	JMP              rounded384
+	JMP              rounded376
 
-silent383:
+silent375:
 	MOVQ right_base+96(FP), CX
 	MOVQ sums_base+120(FP), DX
 	MOVQ pairs_base+0(FP), BX
@@ -6316,14 +6264,14 @@ silent383:
 	SHLQ $0x03, SI
 	XORQ DI, DI
 
-vector387:
+vector379:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Z0
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Z2, Z1
 	XORQ    R8, R8
 
-vector388:
+vector380:
 	VMOVUPD     (BX)(R8*1), Z3
 	VMULPD      (CX)(R8*1), Z3, Z3
 	VMULPD      Z0, Z3, Z3
@@ -6331,13 +6279,13 @@ vector388:
 	VMOVUPD     Z3, (BX)(R8*1)
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
-	JL          vector388
+	JL          vector380
 	ADDQ        AX, BX
 	ADDQ        $0x40, DI
 	CMPQ        DI, SI
-	JL          vector387
+	JL          vector379
 
-rounded384:
+rounded376:
 	VZEROUPPER
 	RET
 
