@@ -3729,12 +3729,38 @@ same233:
 	VMOVUPD    Z11, K2, Z8
 
 undamped236:
-	VCMPPD      $0x04, Z10, Z8, K2
-	VSUBPD      Z10, Z8, Z9
-	VANDPD      Z0, Z9, Z9
-	VMOVAPD.Z   Z9, K2, Z9
-	VPMAXUQ     Z9, Z5, Z5
-	VMOVUPD     Z8, K1, (R11)
+	VCMPPD    $0x04, Z10, Z8, K2
+	VSUBPD    Z10, Z8, Z9
+	VANDPD    Z0, Z9, Z9
+	VMOVAPD.Z Z9, K2, Z9
+	VPMAXUQ   Z9, Z5, Z5
+	CMPQ      SI, $0x08
+	JLT       partial237
+	VMOVUPD   Z8, (R11)
+	JMP       stored240
+
+partial237:
+	LEAQ          (R11), DI
+	VMOVAPD       Y8, Y9
+	TESTQ         $0x00000004, SI
+	JZ            noFour238
+	VMOVUPD       Y9, (DI)
+	VEXTRACTF64X4 $0x01, Z8, Y9
+	ADDQ          $0x00000020, DI
+
+noFour238:
+	TESTQ         $0x00000002, SI
+	JZ            noTwo239
+	VMOVUPD       X9, (DI)
+	VEXTRACTF64X2 $0x01, Y9, X9
+	ADDQ          $0x00000010, DI
+
+noTwo239:
+	TESTQ  $0x00000001, SI
+	JZ     stored240
+	VMOVSD X9, (DI)
+
+stored240:
 	VFMADD231PD Z8, Z7, Z6
 	LEAQ        (AX)(SI*8), AX
 	DECQ        R9
@@ -3742,7 +3768,7 @@ undamped236:
 
 done232:
 	CMPQ         8(DX), $0x00
-	JE           zero237
+	JE           zero241
 	VMOVAPD      Z1, Z7
 	VMOVUPD      Z6, K1, Z7
 	VMOVAPD      Z7, Z7
@@ -3758,112 +3784,112 @@ done232:
 	VBROADCASTSD 8(DX), Z7
 	VMULPD       Z7, Z6, Z6
 
-zero237:
+zero241:
 	CMPQ    SI, $0x08
-	JLT     partial238
+	JLT     partial242
 	VMOVUPD Z6, (R8)
-	JMP     stored241
+	JMP     stored245
 
-partial238:
+partial242:
 	LEAQ          (R8), DI
 	VMOVAPD       Y6, Y7
 	TESTQ         $0x00000004, SI
-	JZ            noFour239
+	JZ            noFour243
 	VMOVUPD       Y7, (DI)
 	VEXTRACTF64X4 $0x01, Z6, Y7
 	ADDQ          $0x00000020, DI
 
-noFour239:
+noFour243:
 	TESTQ         $0x00000002, SI
-	JZ            noTwo240
+	JZ            noTwo244
 	VMOVUPD       X7, (DI)
 	VEXTRACTF64X2 $0x01, Y7, X7
 	ADDQ          $0x00000010, DI
 
-noTwo240:
+noTwo244:
 	TESTQ  $0x00000001, SI
-	JZ     stored241
+	JZ     stored245
 	VMOVSD X7, (DI)
 
-stored241:
+stored245:
 	JMP absorbed230
 
 long229:
 	XORQ R10, R10
 	MOVQ SI, R11
 	CMPQ R11, $0x00000008
-	JLT  rest243
+	JLT  rest247
 
-whole242:
+whole246:
 	VMOVUPD (DI)(R10*8), Z6
 	VMOVUPD Z6, (R8)(R10*8)
 	ADDQ    $0x00000008, R10
 	SUBQ    $0x00000008, R11
 	CMPQ    R11, $0x00000008
-	JGE     whole242
+	JGE     whole246
 
-rest243:
+rest247:
 	TESTQ     R11, R11
-	JZ        done244
+	JZ        done248
 	MOVQ      $-1, R12
 	BZHIQ     R11, R12, R12
 	KMOVB     R12, K1
 	VMOVUPD.Z (DI)(R10*8), K1, Z6
 	VMOVUPD   Z6, (R8)(R10*8)
 
-done244:
+done248:
 	TESTQ R9, R9
-	JLE   done246
+	JLE   done250
 
-again245:
+again249:
 	MOVLQSX (CX), DI
 	ADDQ    $0x04, CX
 	MOVQ    rho_base+144(FP), R10
 	MOVQ    messageAt_base+120(FP), R11
 	TESTQ   R11, R11
-	JZ      same248
+	JZ      same252
 	MOVQ    (R11)(DI*8), R11
-	JMP     found249
+	JMP     found253
 
-same248:
+same252:
 	MOVQ  DI, R11
 	IMULQ SI, R11
 
-found249:
+found253:
 	MOVQ         messages_base+0(FP), R12
 	LEAQ         (R12)(R11*8), R11
 	VBROADCASTSD same+168(FP), Z6
 	TESTQ        R10, R10
-	JZ           same247
+	JZ           same251
 	SHRQ         $0x01, DI
 	VBROADCASTSD (R10)(DI*8), Z6
 
-same247:
+same251:
 	VMOVAPD Z1, Z7
 	CMPQ    SI, $0x08
-	JNE     other250
+	JNE     other254
 	XORQ    DI, DI
 	VMOVUPD (AX)(DI*8), Z8
 	VMAXPD  Z8, Z7, Z7
-	JMP     row251
+	JMP     row255
 
-other250:
+other254:
 	XORQ DI, DI
 	MOVQ SI, R10
 	CMPQ R10, $0x00000008
-	JLT  rest253
+	JLT  rest257
 
-whole252:
+whole256:
 	VMOVUPD (AX)(DI*8), Z8
 	VMAXPD  Z8, Z7, Z7
 	ADDQ    $0x00000008, DI
 	SUBQ    $0x00000008, R10
 	CMPQ    R10, $0x00000008
-	JGE     whole252
+	JGE     whole256
 
-rest253:
+rest257:
 	TESTQ     R10, R10
-	JZ        done254
+	JZ        done258
 	MOVQ      $-1, R12
 	BZHIQ     R10, R12, R12
 	KMOVB     R12, K1
@@ -3872,8 +3898,8 @@ rest253:
 	VMOVUPD   Z8, K1, Z9
 	VMAXPD    Z9, Z7, Z7
 
-done254:
-row251:
+done258:
+row255:
 	VSHUFF64X2 $0x4e, Z7, Z7, Z8
 	VMAXPD     Z8, Z7, Z7
 	VSHUFF64X2 $0xb1, Z7, Z7, Z8
@@ -3881,20 +3907,20 @@ row251:
 	VPERMILPD  $0x55, Z7, Z8
 	VMAXPD     Z8, Z7, Z7
 	CMPQ       SI, $0x08
-	JNE        other255
+	JNE        other259
 	XORQ       DI, DI
 	VMOVUPD    (AX)(DI*8), Z8
 	VMOVUPD    (R11)(DI*8), Z9
 	VSUBPD     Z7, Z8, Z8
 	VUCOMISD   X4, X2
-	JE         undamped257
+	JE         undamped261
 	VCMPPD     $0x04, Z9, Z8, K1
 	VMULPD     Z2, Z9, Z7
 	VMULPD     Z3, Z8, Z10
 	VADDPD     Z7, Z10, Z10
 	VMOVUPD    Z10, K1, Z8
 
-undamped257:
+undamped261:
 	VCMPPD      $0x04, Z9, Z8, K1
 	VSUBPD      Z9, Z8, Z7
 	VANDPD      Z0, Z7, Z7
@@ -3903,27 +3929,27 @@ undamped257:
 	VMOVUPD     Z8, (R11)(DI*8)
 	VFMADD213PD (R8)(DI*8), Z6, Z8
 	VMOVUPD     Z8, (R8)(DI*8)
-	JMP         row256
+	JMP         row260
 
-other255:
+other259:
 	XORQ DI, DI
 	MOVQ SI, R10
 	CMPQ R10, $0x00000008
-	JLT  rest259
+	JLT  rest263
 
-whole258:
+whole262:
 	VMOVUPD  (AX)(DI*8), Z8
 	VMOVUPD  (R11)(DI*8), Z9
 	VSUBPD   Z7, Z8, Z8
 	VUCOMISD X4, X2
-	JE       undamped260
+	JE       undamped264
 	VCMPPD   $0x04, Z9, Z8, K1
 	VMULPD   Z2, Z9, Z10
 	VMULPD   Z3, Z8, Z11
 	VADDPD   Z10, Z11, Z11
 	VMOVUPD  Z11, K1, Z8
 
-undamped260:
+undamped264:
 	VCMPPD      $0x04, Z9, Z8, K1
 	VSUBPD      Z9, Z8, Z9
 	VANDPD      Z0, Z9, Z9
@@ -3935,11 +3961,11 @@ undamped260:
 	ADDQ        $0x00000008, DI
 	SUBQ        $0x00000008, R10
 	CMPQ        R10, $0x00000008
-	JGE         whole258
+	JGE         whole262
 
-rest259:
+rest263:
 	TESTQ     R10, R10
-	JZ        done261
+	JZ        done265
 	MOVQ      $-1, R12
 	BZHIQ     R10, R12, R12
 	KMOVB     R12, K1
@@ -3948,57 +3974,83 @@ rest259:
 	VSUBPD    Z7, Z8, Z8
 	VMOVAPD.Z Z8, K1, Z8
 	VUCOMISD  X4, X2
-	JE        undamped262
-	VCMPPD    $0x04, Z9, Z8, K2
+	JE        undamped266
+	VCMPPD    $0x04, Z9, Z8, K1
 	VMULPD    Z2, Z9, Z7
 	VMULPD    Z3, Z8, Z10
 	VADDPD    Z7, Z10, Z10
-	VMOVUPD   Z10, K2, Z8
+	VMOVUPD   Z10, K1, Z8
 
-undamped262:
-	VCMPPD      $0x04, Z9, Z8, K2
-	VSUBPD      Z9, Z8, Z7
-	VANDPD      Z0, Z7, Z7
-	VMOVAPD.Z   Z7, K2, Z7
-	VPMAXUQ     Z7, Z5, Z5
-	VMOVUPD     Z8, K1, (R11)(DI*8)
+undamped266:
+	VCMPPD    $0x04, Z9, Z8, K1
+	VSUBPD    Z9, Z8, Z7
+	VANDPD    Z0, Z7, Z7
+	VMOVAPD.Z Z7, K1, Z7
+	VPMAXUQ   Z7, Z5, Z5
+	CMPQ      R10, $0x08
+	JLT       partial267
+	VMOVUPD   Z8, (R11)(DI*8)
+	JMP       stored270
+
+partial267:
+	LEAQ          (R11)(DI*8), R11
+	VMOVAPD       Y8, Y7
+	TESTQ         $0x00000004, R10
+	JZ            noFour268
+	VMOVUPD       Y7, (R11)
+	VEXTRACTF64X4 $0x01, Z8, Y7
+	ADDQ          $0x00000020, R11
+
+noFour268:
+	TESTQ         $0x00000002, R10
+	JZ            noTwo269
+	VMOVUPD       X7, (R11)
+	VEXTRACTF64X2 $0x01, Y7, X7
+	ADDQ          $0x00000010, R11
+
+noTwo269:
+	TESTQ  $0x00000001, R10
+	JZ     stored270
+	VMOVSD X7, (R11)
+
+stored270:
 	VFMADD213PD (R8)(DI*8), Z6, Z8
 	VMOVUPD     Z8, (R8)(DI*8)
 
-done261:
-row256:
+done265:
+row260:
 	LEAQ (AX)(SI*8), AX
 	DECQ R9
-	JNZ  again245
+	JNZ  again249
 
-done246:
+done250:
 	CMPQ    8(DX), $0x00
-	JE      zero263
+	JE      zero271
 	VMOVAPD Z1, Z6
 	CMPQ    SI, $0x08
-	JNE     other264
+	JNE     other272
 	XORQ    DI, DI
 	VMOVUPD (R8)(DI*8), Z7
 	VMAXPD  Z7, Z6, Z6
-	JMP     row265
+	JMP     row273
 
-other264:
+other272:
 	XORQ DI, DI
 	MOVQ SI, R9
 	CMPQ R9, $0x00000008
-	JLT  rest267
+	JLT  rest275
 
-whole266:
+whole274:
 	VMOVUPD (R8)(DI*8), Z7
 	VMAXPD  Z7, Z6, Z6
 	ADDQ    $0x00000008, DI
 	SUBQ    $0x00000008, R9
 	CMPQ    R9, $0x00000008
-	JGE     whole266
+	JGE     whole274
 
-rest267:
+rest275:
 	TESTQ   R9, R9
-	JZ      done268
+	JZ      done276
 	MOVQ    $-1, R10
 	BZHIQ   R9, R10, R10
 	KMOVB   R10, K1
@@ -4007,10 +4059,10 @@ rest267:
 	VMOVUPD Z7, K1, Z8
 	VMAXPD  Z8, Z6, Z6
 
-done268:
-row265:
+done276:
+row273:
 	CMPQ         SI, $0x08
-	JNE          other269
+	JNE          other277
 	XORQ         SI, SI
 	VMOVUPD      (R8)(SI*8), Z7
 	VMOVAPD      Z6, Z6
@@ -4026,14 +4078,14 @@ row265:
 	VBROADCASTSD 8(DX), Z6
 	VMULPD       Z6, Z7, Z7
 	VMOVUPD      Z7, (R8)(SI*8)
-	JMP          row270
+	JMP          row278
 
-other269:
+other277:
 	XORQ DI, DI
 	CMPQ SI, $0x00000008
-	JLT  rest272
+	JLT  rest280
 
-whole271:
+whole279:
 	VMOVUPD      (R8)(DI*8), Z7
 	VMOVAPD      Z6, Z8
 	VSHUFF64X2   $0x4e, Z8, Z8, Z9
@@ -4051,11 +4103,11 @@ whole271:
 	ADDQ         $0x00000008, DI
 	SUBQ         $0x00000008, SI
 	CMPQ         SI, $0x00000008
-	JGE          whole271
+	JGE          whole279
 
-rest272:
+rest280:
 	TESTQ        SI, SI
-	JZ           done273
+	JZ           done281
 	MOVQ         $-1, R9
 	BZHIQ        SI, R9, R9
 	KMOVB        R9, K1
@@ -4074,9 +4126,9 @@ rest272:
 	VMULPD       Z6, Z7, Z7
 	VMOVUPD      Z7, (R8)(DI*8)
 
-done273:
-row270:
-zero263:
+done281:
+row278:
+zero271:
 absorbed230:
 	ADDQ $0x00000028, DX
 	DECQ BX
@@ -4101,44 +4153,44 @@ TEXT ·totals512(SB), $0-64
 	MOVQ  list+48(FP), DX
 	MOVQ  count+56(FP), BX
 	TESTQ BX, BX
-	JLE   done276
+	JLE   done284
 
-again275:
+again283:
 	MOVLQSX 24(DX), SI
 	LEAQ    (CX)(SI*8), SI
 	VXORPD  Z0, Z0, Z0
 	MOVLQSX 28(DX), DI
 	CMPQ    DI, $0x08
-	JNE     other277
+	JNE     other285
 	XORQ    DI, DI
 	VMOVUPD (SI)(DI*8), Z1
 	VADDPD  Z1, Z0, Z0
-	JMP     row278
+	JMP     row286
 
-other277:
+other285:
 	XORQ R8, R8
 	CMPQ DI, $0x00000008
-	JLT  rest280
+	JLT  rest288
 
-whole279:
+whole287:
 	VMOVUPD (SI)(R8*8), Z1
 	VADDPD  Z1, Z0, Z0
 	ADDQ    $0x00000008, R8
 	SUBQ    $0x00000008, DI
 	CMPQ    DI, $0x00000008
-	JGE     whole279
+	JGE     whole287
 
-rest280:
+rest288:
 	TESTQ     DI, DI
-	JZ        done281
+	JZ        done289
 	MOVQ      $-1, R9
 	BZHIQ     DI, R9, R9
 	KMOVB     R9, K1
 	VMOVUPD.Z (SI)(R8*8), K1, Z1
 	VADDPD    Z1, Z0, Z0
 
-done281:
-row278:
+done289:
+row286:
 	VSHUFF64X2 $0x4e, Z0, Z0, Z1
 	VADDPD     Z1, Z0, Z0
 	VSHUFF64X2 $0xb1, Z0, Z0, Z1
@@ -4149,9 +4201,9 @@ row278:
 	ADDQ       $0x08, AX
 	ADDQ       $0x00000028, DX
 	DECQ       BX
-	JNZ        again275
+	JNZ        again283
 
-done276:
+done284:
 	VZEROUPPER
 	RET
 
@@ -4166,9 +4218,9 @@ TEXT ·settle512(SB), $0-96
 	MOVQ         list+72(FP), BX
 	MOVQ         count+80(FP), SI
 	TESTQ        SI, SI
-	JLE          done284
+	JLE          done292
 
-again283:
+again291:
 	MOVQ         (BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      24(BX), R8
@@ -4177,7 +4229,7 @@ again283:
 	ADDQ         $0x08, DX
 	MOVLQSX      28(BX), R9
 	CMPQ         R9, $0x08
-	JNE          other285
+	JNE          other293
 	XORQ         R9, R9
 	VMOVUPD      (R8)(R9*8), Z3
 	VMOVUPD      (DI)(R9*8), Z4
@@ -4188,14 +4240,14 @@ again283:
 	VMOVAPD.Z    Z2, K1, Z2
 	VPMAXUQ      Z2, Z1, Z1
 	VMOVUPD      Z3, (DI)(R9*8)
-	JMP          row286
+	JMP          row294
 
-other285:
+other293:
 	XORQ R10, R10
 	CMPQ R9, $0x00000008
-	JLT  rest288
+	JLT  rest296
 
-whole287:
+whole295:
 	VMOVUPD   (R8)(R10*8), Z3
 	VMOVUPD   (DI)(R10*8), Z4
 	VSUBPD    Z2, Z3, Z3
@@ -4208,11 +4260,11 @@ whole287:
 	ADDQ      $0x00000008, R10
 	SUBQ      $0x00000008, R9
 	CMPQ      R9, $0x00000008
-	JGE       whole287
+	JGE       whole295
 
-rest288:
+rest296:
 	TESTQ     R9, R9
-	JZ        done289
+	JZ        done297
 	MOVQ      $-1, R11
 	BZHIQ     R9, R11, R11
 	KMOVB     R11, K1
@@ -4226,39 +4278,39 @@ rest288:
 	VMOVAPD.Z Z2, K1, Z2
 	VPMAXUQ   Z2, Z1, Z1
 	CMPQ      R9, $0x08
-	JLT       partial290
+	JLT       partial298
 	VMOVUPD   Z3, (DI)(R10*8)
-	JMP       stored293
+	JMP       stored301
 
-partial290:
+partial298:
 	LEAQ          (DI)(R10*8), DI
 	VMOVAPD       Y3, Y2
 	TESTQ         $0x00000004, R9
-	JZ            noFour291
+	JZ            noFour299
 	VMOVUPD       Y2, (DI)
 	VEXTRACTF64X4 $0x01, Z3, Y2
 	ADDQ          $0x00000020, DI
 
-noFour291:
+noFour299:
 	TESTQ         $0x00000002, R9
-	JZ            noTwo292
+	JZ            noTwo300
 	VMOVUPD       X2, (DI)
 	VEXTRACTF64X2 $0x01, Y2, X2
 	ADDQ          $0x00000010, DI
 
-noTwo292:
+noTwo300:
 	TESTQ  $0x00000001, R9
-	JZ     stored293
+	JZ     stored301
 	VMOVSD X2, (DI)
 
-stored293:
-done289:
-row286:
+stored301:
+done297:
+row294:
 	ADDQ $0x00000028, BX
 	DECQ SI
-	JNZ  again283
+	JNZ  again291
 
-done284:
+done292:
 	VSHUFF64X2 $0x4e, Z1, Z1, Z0
 	VPMAXUQ    Z0, Z1, Z1
 	VSHUFF64X2 $0xb1, Z1, Z1, Z0
@@ -4287,7 +4339,7 @@ TEXT ·edgeBeliefs512(SB), $0-184
 	SUBQ         SI, DX
 	MOVQ         DX, logs_base+120(FP)
 
-edge294:
+edge302:
 	MOVQ         (CX), DX
 	MOVQ         tables_base+72(FP), R9
 	LEAQ         (R9)(DX*8), DX
@@ -4295,10 +4347,10 @@ edge294:
 	VXORPD       Z1, Z1, Z1
 	MOVQ         ku+168(FP), R9
 	CMPQ         R9, $0x08
-	JNE          other295
+	JNE          other303
 	MOVQ         kv+176(FP), R9
 	CMPQ         R9, $0x08
-	JNE          other295
+	JNE          other303
 	VXORPD       Z3, Z3, Z3
 	VBROADCASTSD (BX), Z4
 	VMOVUPD      (DX), Z5
@@ -4326,22 +4378,22 @@ edge294:
 	VFMADD231PD  Z5, Z4, Z3
 	VMOVUPD      (SI), Z4
 	VFMADD231PD  Z3, Z4, Z0
-	JMP          columns296
+	JMP          columns304
 
-other295:
+other303:
 	MOVQ kv+176(FP), R9
 	XORQ R10, R10
 	CMPQ R9, $0x00000018
-	JLT  few298
+	JLT  few306
 
-panel297:
+panel305:
 	VXORPD Z3, Z3, Z3
 	VXORPD Z4, Z4, Z4
 	VXORPD Z5, Z5, Z5
 	XORQ   R11, R11
 	MOVQ   R10, R12
 
-row300:
+row308:
 	VBROADCASTSD (BX)(R11*8), Z6
 	VMOVUPD      (DX)(R12*1), Z7
 	VFMADD231PD  Z7, Z6, Z3
@@ -4353,7 +4405,7 @@ row300:
 	INCQ         R11
 	MOVQ         ku+168(FP), R13
 	CMPQ         R11, R13
-	JL           row300
+	JL           row308
 	VMOVUPD      (SI)(R10*1), Z6
 	VFMADD231PD  Z3, Z6, Z0
 	VMOVUPD      64(SI)(R10*1), Z3
@@ -4363,13 +4415,13 @@ row300:
 	ADDQ         $0x000000c0, R10
 	SUBQ         $0x00000018, R9
 	CMPQ         R9, $0x00000018
-	JGE          panel297
+	JGE          panel305
 
-few298:
+few306:
 	TESTQ  R9, R9
-	JZ     done299
+	JZ     done307
 	CMPQ   R9, $0x00000008
-	JGT    wider301
+	JGT    wider309
 	MOVQ   $-1, R11
 	BZHIQ  R9, R11, R11
 	KMOVB  R11, K1
@@ -4377,7 +4429,7 @@ few298:
 	XORQ   R9, R9
 	MOVQ   R10, R11
 
-row302:
+row310:
 	VBROADCASTSD (BX)(R9*8), Z4
 	VMOVUPD.Z    (DX)(R11*1), K1, Z5
 	VFMADD231PD  Z5, Z4, Z3
@@ -4385,14 +4437,14 @@ row302:
 	INCQ         R9
 	MOVQ         ku+168(FP), R12
 	CMPQ         R9, R12
-	JL           row302
+	JL           row310
 	VMOVUPD.Z    (SI)(R10*1), K1, Z4
 	VFMADD231PD  Z3, Z4, Z0
-	JMP          done299
+	JMP          done307
 
-wider301:
+wider309:
 	CMPQ   R9, $0x00000010
-	JGT    wider303
+	JGT    wider311
 	SUBQ   $0x00000008, R9
 	MOVQ   $-1, R11
 	BZHIQ  R9, R11, R11
@@ -4402,7 +4454,7 @@ wider301:
 	XORQ   R9, R9
 	MOVQ   R10, R11
 
-row304:
+row312:
 	VBROADCASTSD (BX)(R9*8), Z5
 	VMOVUPD      (DX)(R11*1), Z6
 	VFMADD231PD  Z6, Z5, Z3
@@ -4412,14 +4464,14 @@ row304:
 	INCQ         R9
 	MOVQ         ku+168(FP), R12
 	CMPQ         R9, R12
-	JL           row304
+	JL           row312
 	VMOVUPD      (SI)(R10*1), Z5
 	VFMADD231PD  Z3, Z5, Z0
 	VMOVUPD.Z    64(SI)(R10*1), K1, Z3
 	VFMADD231PD  Z4, Z3, Z0
-	JMP          done299
+	JMP          done307
 
-wider303:
+wider311:
 	SUBQ   $0x00000010, R9
 	MOVQ   $-1, R11
 	BZHIQ  R9, R11, R11
@@ -4430,7 +4482,7 @@ wider303:
 	XORQ   R9, R9
 	MOVQ   R10, R11
 
-row306:
+row314:
 	VBROADCASTSD (BX)(R9*8), Z6
 	VMOVUPD      (DX)(R11*1), Z7
 	VFMADD231PD  Z7, Z6, Z3
@@ -4442,7 +4494,7 @@ row306:
 	INCQ         R9
 	MOVQ         ku+168(FP), R12
 	CMPQ         R9, R12
-	JL           row306
+	JL           row314
 	VMOVUPD      (SI)(R10*1), Z6
 	VFMADD231PD  Z3, Z6, Z0
 	VMOVUPD      64(SI)(R10*1), Z3
@@ -4450,8 +4502,8 @@ row306:
 	VMOVUPD.Z    128(SI)(R10*1), K1, Z3
 	VFMADD231PD  Z5, Z3, Z0
 
-done299:
-columns296:
+done307:
+columns304:
 	VSHUFF64X2   $0x4e, Z0, Z0, Z3
 	VADDPD       Z3, Z0, Z0
 	VSHUFF64X2   $0xb1, Z0, Z0, Z3
@@ -4460,10 +4512,10 @@ columns296:
 	VADDPD       Z3, Z0, Z0
 	MOVQ         ku+168(FP), R9
 	CMPQ         R9, $0x08
-	JNE          other307
+	JNE          other315
 	MOVQ         kv+176(FP), R9
 	CMPQ         R9, $0x08
-	JNE          other307
+	JNE          other315
 	VXORPD       Z4, Z4, Z4
 	VXORPD       Z5, Z5, Z5
 	MOVQ         logs_base+120(FP), R9
@@ -4548,15 +4600,15 @@ columns296:
 	VMAXPD       Z3, Z2, Z3
 	VFMADD231PD  Z4, Z3, Z5
 	VADDPD       Z5, Z1, Z1
-	JMP          columns308
+	JMP          columns316
 
-other307:
+other315:
 	MOVQ kv+176(FP), R9
 	XORQ R10, R10
 	CMPQ R9, $0x00000018
-	JLT  few310
+	JLT  few318
 
-panel309:
+panel317:
 	VXORPD  Z6, Z6, Z6
 	VXORPD  Z7, Z7, Z7
 	VXORPD  Z8, Z8, Z8
@@ -4574,7 +4626,7 @@ panel309:
 	XORQ    R12, R12
 	MOVQ    R10, R13
 
-row312:
+row320:
 	VBROADCASTSD (BX)(R12*8), Z12
 	VBROADCASTSD (R11)(R12*8), Z13
 	VMAXPD       Z13, Z2, Z13
@@ -4600,7 +4652,7 @@ row312:
 	INCQ         R12
 	MOVQ         ku+168(FP), R14
 	CMPQ         R12, R14
-	JL           row312
+	JL           row320
 	MOVQ         logs_base+120(FP), R11
 	ADDQ         SI, R11
 	VMOVUPD      (R11)(R10*1), Z3
@@ -4618,13 +4670,13 @@ row312:
 	ADDQ         $0x000000c0, R10
 	SUBQ         $0x00000018, R9
 	CMPQ         R9, $0x00000018
-	JGE          panel309
+	JGE          panel317
 
-few310:
+few318:
 	TESTQ     R9, R9
-	JZ        done311
+	JZ        done319
 	CMPQ      R9, $0x00000008
-	JGT       wider313
+	JGT       wider321
 	MOVQ      $-1, R11
 	BZHIQ     R9, R11, R11
 	KMOVB     R11, K1
@@ -4637,7 +4689,7 @@ few310:
 	XORQ      R11, R11
 	MOVQ      R10, R12
 
-row314:
+row322:
 	VBROADCASTSD (BX)(R11*8), Z6
 	VBROADCASTSD (R9)(R11*8), Z7
 	VMAXPD       Z7, Z2, Z7
@@ -4651,18 +4703,18 @@ row314:
 	INCQ         R11
 	MOVQ         ku+168(FP), R13
 	CMPQ         R11, R13
-	JL           row314
+	JL           row322
 	MOVQ         logs_base+120(FP), R9
 	ADDQ         SI, R9
 	VMOVUPD.Z    (R9)(R10*1), K1, Z3
 	VMAXPD       Z3, Z2, Z3
 	VFMADD231PD  Z4, Z3, Z5
 	VADDPD       Z5, Z1, Z1
-	JMP          done311
+	JMP          done319
 
-wider313:
+wider321:
 	CMPQ      R9, $0x00000010
-	JGT       wider315
+	JGT       wider323
 	SUBQ      $0x00000008, R9
 	MOVQ      $-1, R11
 	BZHIQ     R9, R11, R11
@@ -4680,7 +4732,7 @@ wider313:
 	XORQ      R11, R11
 	MOVQ      R10, R12
 
-row316:
+row324:
 	VBROADCASTSD (BX)(R11*8), Z9
 	VBROADCASTSD (R9)(R11*8), Z10
 	VMAXPD       Z10, Z2, Z10
@@ -4700,7 +4752,7 @@ row316:
 	INCQ         R11
 	MOVQ         ku+168(FP), R13
 	CMPQ         R11, R13
-	JL           row316
+	JL           row324
 	MOVQ         logs_base+120(FP), R9
 	ADDQ         SI, R9
 	VMOVUPD      (R9)(R10*1), Z3
@@ -4711,9 +4763,9 @@ row316:
 	VMAXPD       Z3, Z2, Z3
 	VFMADD231PD  Z6, Z3, Z8
 	VADDPD       Z8, Z1, Z1
-	JMP          done311
+	JMP          done319
 
-wider315:
+wider323:
 	SUBQ      $0x00000010, R9
 	MOVQ      $-1, R11
 	BZHIQ     R9, R11, R11
@@ -4735,7 +4787,7 @@ wider315:
 	XORQ      R11, R11
 	MOVQ      R10, R12
 
-row318:
+row326:
 	VBROADCASTSD (BX)(R11*8), Z12
 	VBROADCASTSD (R9)(R11*8), Z13
 	VMAXPD       Z13, Z2, Z13
@@ -4761,7 +4813,7 @@ row318:
 	INCQ         R11
 	MOVQ         ku+168(FP), R13
 	CMPQ         R11, R13
-	JL           row318
+	JL           row326
 	MOVQ         logs_base+120(FP), R9
 	ADDQ         SI, R9
 	VMOVUPD      (R9)(R10*1), Z3
@@ -4777,8 +4829,8 @@ row318:
 	VFMADD231PD  Z8, Z3, Z11
 	VADDPD       Z11, Z1, Z1
 
-done311:
-columns308:
+done319:
+columns316:
 	VSHUFF64X2 $0x4e, Z1, Z1, Z3
 	VADDPD     Z3, Z1, Z1
 	VSHUFF64X2 $0xb1, Z1, Z1, Z3
@@ -4798,7 +4850,7 @@ columns308:
 	ADDQ       R9, R8
 	ADDQ       $0x08, CX
 	DECQ       AX
-	JNZ        edge294
+	JNZ        edge302
 	VZEROUPPER
 	RET
 
@@ -4831,7 +4883,7 @@ TEXT ·pairMessages512(SB), $0-193
 	XORQ         R10, R10
 	SUBQ         $0x08, R9
 
-vector319:
+vector327:
 	MOVLQSX           (BX)(R10*4), R11
 	SHLQ              $0x04, R11
 	VBROADCASTF64X2   (AX)(R11*1), Z14
@@ -5020,19 +5072,19 @@ vector319:
 	VEXTRACTF64X2     $0x02, Z14, 80(R11)
 	VEXTRACTF64X2     $0x03, Z14, 112(R11)
 	CMPQ              R10, R9
-	JE                done320
+	JE                done328
 	ADDQ              $0x08, R10
 	CMPQ              R10, R9
 	CMOVQGT           R9, R10
-	JMP               vector319
+	JMP               vector327
 
-done320:
+done328:
 	XORB     AL, AL
 	KORTESTB K1, K1
-	JNZ      any321
+	JNZ      any329
 	MOVB     $0x01, AL
 
-any321:
+any329:
 	MOVB AL, ret+192(FP)
 	VZEROUPPER
 	RET
@@ -5066,7 +5118,7 @@ TEXT ·pairBeliefs512(SB), $0-241
 	XORQ         R10, R10
 	SUBQ         $0x08, R9
 
-vector322:
+vector330:
 	MOVLQSX           (BX)(R10*4), R11
 	SHLQ              $0x05, R11
 	VBROADCASTF64X4   (CX)(R11*1), Z14
@@ -5332,19 +5384,19 @@ vector322:
 	MOVQ              z_base+24(FP), R11
 	VMOVUPD           Z18, (R11)(R10*8)
 	CMPQ              R10, R9
-	JE                done323
+	JE                done331
 	ADDQ              $0x08, R10
 	CMPQ              R10, R9
 	CMOVQGT           R9, R10
-	JMP               vector322
+	JMP               vector330
 
-done323:
+done331:
 	XORB     AL, AL
 	KORTESTB K1, K1
-	JNZ      any324
+	JNZ      any332
 	MOVB     $0x01, AL
 
-any324:
+any332:
 	MOVB AL, ret+240(FP)
 	VZEROUPPER
 	RET
@@ -5361,9 +5413,9 @@ TEXT ·interleave512(SB), $0-56
 	LEAQ (BX)(DX*4), DI
 	MOVQ n+48(FP), R8
 	CMPQ R8, $0x00000008
-	JLT  few326
+	JLT  few334
 
-block325:
+block333:
 	VMOVUPD    (CX), Z0
 	VMOVUPD    (CX)(DX*1), Z1
 	VMOVUPD    (CX)(DX*2), Z2
@@ -5408,11 +5460,11 @@ block325:
 	ADDQ       $0x00000200, AX
 	SUBQ       $0x00000008, R8
 	CMPQ       R8, $0x00000008
-	JGE        block325
+	JGE        block333
 
-few326:
+few334:
 	TESTQ      R8, R8
-	JZ         blocks327
+	JZ         blocks335
 	MOVQ       $-1, R9
 	BZHIQ      R8, R9, R9
 	KMOVB      R9, K1
@@ -5450,32 +5502,32 @@ few326:
 	VSHUFF64X2 $0xdd, Z2, Z0, Z0
 	VMOVUPD    Z11, (AX)
 	CMPQ       R8, $0x00000001
-	JLE        end329
+	JLE        end337
 	VMOVUPD    Z3, 64(AX)
 	CMPQ       R8, $0x00000002
-	JLE        end329
+	JLE        end337
 	VMOVUPD    Z12, 128(AX)
 	CMPQ       R8, $0x00000003
-	JLE        end329
+	JLE        end337
 	VMOVUPD    Z4, 192(AX)
 	CMPQ       R8, $0x00000004
-	JLE        end329
+	JLE        end337
 	VMOVUPD    Z9, 256(AX)
 	CMPQ       R8, $0x00000005
-	JLE        end329
+	JLE        end337
 	VMOVUPD    Z1, 320(AX)
 	CMPQ       R8, $0x00000006
-	JLE        end329
+	JLE        end337
 	VMOVUPD    Z8, 384(AX)
 	CMPQ       R8, $0x00000007
-	JLE        end329
+	JLE        end337
 	VMOVUPD    Z0, 448(AX)
 
-end329:
+end337:
 	ADDQ $0x00000040, CX
 	ADDQ $0x00000200, AX
 
-blocks327:
+blocks335:
 	VZEROUPPER
 	RET
 
@@ -5491,9 +5543,9 @@ TEXT ·separate512(SB), $0-56
 	LEAQ (BX)(DX*4), DI
 	MOVQ n+48(FP), R8
 	CMPQ R8, $0x00000008
-	JLT  few331
+	JLT  few339
 
-block330:
+block338:
 	VXORPD     Z0, Z0, Z0
 	VXORPD     Z1, Z1, Z1
 	VXORPD     Z2, Z2, Z2
@@ -5546,11 +5598,11 @@ block330:
 	ADDQ       $0x00000200, CX
 	SUBQ       $0x00000008, R8
 	CMPQ       R8, $0x00000008
-	JGE        block330
+	JGE        block338
 
-few331:
+few339:
 	TESTQ   R8, R8
-	JZ      blocks332
+	JZ      blocks340
 	VXORPD  Z0, Z0, Z0
 	VXORPD  Z1, Z1, Z1
 	VXORPD  Z2, Z2, Z2
@@ -5564,28 +5616,28 @@ few331:
 	KMOVB   R9, K1
 	VMOVUPD (CX), Z0
 	CMPQ    R8, $0x00000001
-	JLE     end334
+	JLE     end342
 	VMOVUPD 64(CX), Z1
 	CMPQ    R8, $0x00000002
-	JLE     end334
+	JLE     end342
 	VMOVUPD 128(CX), Z2
 	CMPQ    R8, $0x00000003
-	JLE     end334
+	JLE     end342
 	VMOVUPD 192(CX), Z3
 	CMPQ    R8, $0x00000004
-	JLE     end334
+	JLE     end342
 	VMOVUPD 256(CX), Z4
 	CMPQ    R8, $0x00000005
-	JLE     end334
+	JLE     end342
 	VMOVUPD 320(CX), Z5
 	CMPQ    R8, $0x00000006
-	JLE     end334
+	JLE     end342
 	VMOVUPD 384(CX), Z6
 	CMPQ    R8, $0x00000007
-	JLE     end334
+	JLE     end342
 	VMOVUPD 448(CX), Z7
 
-end334:
+end342:
 	VUNPCKLPD  Z1, Z0, Z8
 	VUNPCKLPD  Z3, Z2, Z9
 	VUNPCKLPD  Z5, Z4, Z10
@@ -5621,7 +5673,7 @@ end334:
 	ADDQ       $0x00000040, AX
 	ADDQ       $0x00000200, CX
 
-blocks332:
+blocks340:
 	VZEROUPPER
 	RET
 
@@ -5641,32 +5693,32 @@ TEXT ·consistent512(SB), $0-216
 	MOVQ         right_base+96(FP), CX
 	XORQ         DX, DX
 
-vector335:
+vector343:
 	VMOVUPD Z7, (CX)(DX*1)
 	ADDQ    $0x40, DX
 	CMPQ    DX, AX
-	JL      vector335
+	JL      vector343
 	XORQ    CX, CX
 
-scaling336:
+scaling344:
 	VXORPD Z8, Z8, Z8
 	MOVQ   sums_base+120(FP), DX
 	XORQ   BX, BX
 
-vector338:
+vector346:
 	VMOVUPD Z8, (DX)(BX*1)
 	ADDQ    $0x40, BX
 	CMPQ    BX, AX
-	JL      vector338
+	JL      vector346
 	XORQ    DX, DX
 	MOVQ    pairs_base+0(FP), BX
 	MOVQ    rows_len+32(FP), SI
 	SHRQ    $0x03, SI
 	LEAQ    (AX)(AX*2), DI
 	CMPQ    SI, $0x04
-	JL      few340
+	JL      few348
 
-rows339:
+rows347:
 	VXORPD Z8, Z8, Z8
 	VXORPD Z9, Z9, Z9
 	VXORPD Z10, Z10, Z10
@@ -5675,7 +5727,7 @@ rows339:
 	MOVQ   BX, R9
 	XORQ   R10, R10
 
-vector341:
+vector349:
 	VMOVUPD     (R8)(R10*1), Z12
 	VFMADD231PD (R9), Z12, Z8
 	VFMADD231PD (R9)(AX*1), Z12, Z9
@@ -5684,7 +5736,7 @@ vector341:
 	ADDQ        $0x40, R9
 	ADDQ        $0x40, R10
 	CMPQ        R10, AX
-	JL          vector341
+	JL          vector349
 	MOVQ        rows_base+24(FP), R8
 	MOVQ        left_base+72(FP), R9
 	VMOVUPD     (R8)(DX*1), Z12
@@ -5718,7 +5770,7 @@ vector341:
 	MOVQ        sums_base+120(FP), R8
 	XORQ        R9, R9
 
-vector342:
+vector350:
 	VMOVUPD     (R8)(R9*1), Z11
 	VFMADD231PD (BX), Z12, Z11
 	VFMADD231PD (BX)(AX*1), Z8, Z11
@@ -5728,30 +5780,30 @@ vector342:
 	ADDQ        $0x40, BX
 	ADDQ        $0x40, R9
 	CMPQ        R9, AX
-	JL          vector342
+	JL          vector350
 	ADDQ        DI, BX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x04, SI
 	CMPQ        SI, $0x04
-	JGE         rows339
+	JGE         rows347
 
-few340:
+few348:
 	CMPQ SI, $0x01
-	JL   few344
+	JL   few352
 
-rows343:
+rows351:
 	VXORPD Z8, Z8, Z8
 	MOVQ   right_base+96(FP), DI
 	MOVQ   BX, R8
 	XORQ   R9, R9
 
-vector345:
+vector353:
 	VMOVUPD     (DI)(R9*1), Z9
 	VFMADD231PD (R8), Z9, Z8
 	ADDQ        $0x40, R8
 	ADDQ        $0x40, R9
 	CMPQ        R9, AX
-	JL          vector345
+	JL          vector353
 	MOVQ        rows_base+24(FP), DI
 	MOVQ        left_base+72(FP), R8
 	VMOVUPD     (DI)(DX*1), Z9
@@ -5764,24 +5816,24 @@ vector345:
 	MOVQ        sums_base+120(FP), DI
 	XORQ        R8, R8
 
-vector346:
+vector354:
 	VMOVUPD     (DI)(R8*1), Z8
 	VFMADD231PD (BX), Z9, Z8
 	VMOVUPD     Z8, (DI)(R8*1)
 	ADDQ        $0x40, BX
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
-	JL          vector346
+	JL          vector354
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x01, SI
 	CMPQ        SI, $0x01
-	JGE         rows343
+	JGE         rows351
 
-few344:
+few352:
 	VXORPD Z8, Z8, Z8
 	XORQ   DX, DX
 
-vector347:
+vector355:
 	MOVQ         columns_base+48(FP), BX
 	VMOVUPD      (BX)(DX*1), Z9
 	MOVQ         right_base+96(FP), BX
@@ -5792,28 +5844,28 @@ vector347:
 	VADDPD       Z9, Z8, Z8
 	ADDQ         $0x40, DX
 	CMPQ         DX, AX
-	JL           vector347
+	JL           vector355
 	VBROADCASTSD enough+208(FP), Z9
 	VCMPPD       $0x1e, Z9, Z8, K1
 	KORTESTB     K1, K1
-	JZ           scaled337
+	JZ           scaled345
 	MOVQ         scalings+200(FP), DX
 	CMPQ         CX, DX
-	JGE          scaled337
+	JGE          scaled345
 	KXNORB       K2, K2, K2
 	MOVQ         first+192(FP), DX
 	CMPQ         CX, DX
-	JLT          plain348
+	JLT          plain356
 	CMPQ         CX, $0x14
-	JGE          plain348
+	JGE          plain356
 	MOVQ         system_len+152(FP), DX
 	TESTQ        DX, DX
-	JZ           plain348
+	JZ           plain356
 	MOVQ         rows_len+32(FP), DX
 	SHLQ         $0x03, DX
 	XORQ         BX, BX
 
-vector350:
+vector358:
 	MOVQ      left_base+72(FP), SI
 	VMOVUPD   (SI)(BX*1), Z8
 	VMULPD    Z8, Z8, Z8
@@ -5828,15 +5880,15 @@ vector350:
 	VMOVUPD   Z8, (SI)(BX*1)
 	ADDQ      $0x40, BX
 	CMPQ      BX, DX
-	JL        vector350
+	JL        vector358
 	XORQ      BX, BX
 	MOVQ      system_base+144(FP), SI
 
-tiles351:
+tiles359:
 	LEAQ 64(BX), DI
 	ANDQ $-256, DI
 
-tile352:
+tile360:
 	VXORPD Z8, Z8, Z8
 	VXORPD Z9, Z9, Z9
 	VXORPD Z10, Z10, Z10
@@ -5852,7 +5904,7 @@ tile352:
 	MOVQ   rows_len+32(FP), DX
 	SHLQ   $0x03, DX
 
-rows353:
+rows361:
 	VMOVUPD     (R10), Z16
 	VMULPD      (R8), Z16, Z17
 	VMULPD      64(R8), Z16, Z16
@@ -5872,7 +5924,7 @@ rows353:
 	ADDQ        AX, R9
 	ADDQ        $0x40, R10
 	SUBQ        $0x40, DX
-	JNZ         rows353
+	JNZ         rows361
 	LEAQ        (SI)(DI*1), DX
 	VMOVUPD     Z8, (DX)
 	VMOVUPD     Z9, 64(DX)
@@ -5885,11 +5937,11 @@ rows353:
 	VMOVUPD     Z15, 192(DX)
 	ADDQ        AX, DX
 	SUBQ        $0x00000100, DI
-	JGE         tile352
+	JGE         tile360
 	LEAQ        (SI)(AX*2), SI
 	ADDQ        $0x00000080, BX
 	CMPQ        BX, AX
-	JL          tiles351
+	JL          tiles359
 	MOVQ        AX, DX
 	SHRQ        $0x06, DX
 	ADDQ        $0x00, DX
@@ -5901,7 +5953,7 @@ rows353:
 	MOVQ        right_base+96(FP), DI
 	XORQ        R8, R8
 
-vector354:
+vector362:
 	VMOVUPD (SI)(R8*1), Z8
 	VMOVUPD (DI)(R8*1), Z9
 	VMULPD  Z9, Z8, Z10
@@ -5912,7 +5964,7 @@ vector354:
 	LEAQ    64(R8), R9
 	XORQ    R10, R10
 
-vector355:
+vector363:
 	VMOVUPD     (SI)(R10*1), Z11
 	VFMSUB213PD (BX)(R10*1), Z8, Z11
 	VMULPD      (DI)(R10*1), Z11, Z11
@@ -5920,13 +5972,13 @@ vector355:
 	VMOVUPD     Z11, (BX)(R10*1)
 	ADDQ        $0x40, R10
 	CMPQ        R10, R9
-	JL          vector355
+	JL          vector363
 	VADDPD      (BX)(R8*1), Z10, Z10
 	VMOVUPD     Z10, (BX)(R8*1)
 	ADDQ        AX, BX
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
-	JL          vector354
+	JL          vector362
 	MOVQ        AX, DX
 	SHRQ        $0x06, DX
 	ADDQ        $0x01, DX
@@ -5936,47 +5988,47 @@ vector355:
 	MOVQ        system_base+144(FP), BX
 	XORQ        SI, SI
 
-vector356:
+vector364:
 	MOVQ  system_base+144(FP), DI
 	TESTQ SI, SI
-	JZ    before357
+	JZ    before365
 	XORQ  R8, R8
 
-vector358:
+vector366:
 	VMOVUPD (BX)(R8*1), Z8
 	TESTQ   R8, R8
-	JZ      before359
+	JZ      before367
 	XORQ    R9, R9
 
-vector360:
+vector368:
 	VMOVUPD      (BX)(R9*1), Z9
 	VFNMADD231PD (DI)(R9*1), Z9, Z8
 	ADDQ         $0x40, R9
 	CMPQ         R9, R8
-	JL           vector360
+	JL           vector368
 
-before359:
+before367:
 	VMULPD  (DX)(R8*1), Z8, Z8
 	VMOVUPD Z8, (BX)(R8*1)
 	ADDQ    AX, DI
 	ADDQ    $0x40, R8
 	CMPQ    R8, SI
-	JL      vector358
+	JL      vector366
 
-before357:
+before365:
 	VMOVUPD (BX)(SI*1), Z8
 	TESTQ   SI, SI
-	JZ      before361
+	JZ      before369
 	XORQ    DI, DI
 
-vector362:
+vector370:
 	VMOVUPD      (BX)(DI*1), Z9
 	VFNMADD231PD (BX)(DI*1), Z9, Z8
 	ADDQ         $0x40, DI
 	CMPQ         DI, SI
-	JL           vector362
+	JL           vector370
 
-before361:
+before369:
 	MOVQ    sums_base+120(FP), DI
 	VMOVUPD (DI)(SI*1), Z9
 	MOVQ    right_base+96(FP), DI
@@ -5991,7 +6043,7 @@ before361:
 	ADDQ    AX, BX
 	ADDQ    $0x40, SI
 	CMPQ    SI, AX
-	JL      vector356
+	JL      vector364
 	MOVQ    AX, DX
 	SHRQ    $0x06, DX
 	ADDQ    $0x00, DX
@@ -6007,55 +6059,55 @@ before361:
 	MOVQ    system_base+144(FP), SI
 	XORQ    DI, DI
 
-vector363:
+vector371:
 	VMOVUPD (DX)(DI*1), Z8
 	TESTQ   DI, DI
-	JZ      before364
+	JZ      before372
 	XORQ    R8, R8
 
-vector365:
+vector373:
 	VMOVUPD      (SI)(R8*1), Z9
 	VFNMADD231PD (DX)(R8*1), Z9, Z8
 	ADDQ         $0x40, R8
 	CMPQ         R8, DI
-	JL           vector365
+	JL           vector373
 
-before364:
+before372:
 	VMULPD  (BX)(DI*1), Z8, Z8
 	VMOVUPD Z8, (DX)(DI*1)
 	ADDQ    AX, SI
 	ADDQ    $0x40, DI
 	CMPQ    DI, AX
-	JL      vector363
+	JL      vector371
 	MOVQ    AX, DI
 
-back366:
+back374:
 	SUBQ    $0x40, DI
 	SUBQ    AX, SI
 	VMOVUPD (DX)(DI*1), Z8
 	MOVQ    SI, R8
 	MOVQ    DI, R9
 
-below367:
+below375:
 	ADDQ         $0x40, R9
 	CMPQ         R9, AX
-	JGE          solved368
+	JGE          solved376
 	ADDQ         AX, R8
 	VMOVUPD      (R8)(DI*1), Z9
 	VFNMADD231PD (DX)(R9*1), Z9, Z8
-	JMP          below367
+	JMP          below375
 
-solved368:
+solved376:
 	VMULPD  (BX)(DI*1), Z8, Z8
 	VMOVUPD Z8, (DX)(DI*1)
 	TESTQ   DI, DI
-	JNZ     back366
-	JMP     scale349
+	JNZ     back374
+	JMP     scale357
 
-plain348:
+plain356:
 	XORQ DX, DX
 
-vector369:
+vector377:
 	MOVQ      right_base+96(FP), BX
 	VMOVUPD   (BX)(DX*1), Z8
 	MOVQ      columns_base+48(FP), BX
@@ -6072,11 +6124,11 @@ vector369:
 	VMOVUPD   Z8, (BX)(DX*1)
 	ADDQ      $0x40, DX
 	CMPQ      DX, AX
-	JL        vector369
+	JL        vector377
 	INCQ      CX
-	JMP       scaling336
+	JMP       scaling344
 
-scale349:
+scale357:
 	MOVQ    AX, DX
 	SHRQ    $0x06, DX
 	ADDQ    $0x00, DX
@@ -6086,18 +6138,18 @@ scale349:
 	VMOVAPD Z0, Z8
 	XORQ    BX, BX
 
-vector370:
+vector378:
 	VMOVUPD (DX)(BX*1), Z9
 	VANDPD  Z3, Z9, Z9
 	VMAXPD  Z9, Z8, Z8
 	ADDQ    $0x40, BX
 	CMPQ    BX, AX
-	JL      vector370
+	JL      vector378
 	VDIVPD  Z8, Z7, Z8
 	VMULPD  Z1, Z8, Z8
 	XORQ    BX, BX
 
-vector371:
+vector379:
 	MOVQ      right_base+96(FP), SI
 	VMOVUPD   (SI)(BX*1), Z9
 	MOVQ      columns_base+48(FP), SI
@@ -6120,14 +6172,14 @@ vector371:
 	VMOVUPD   Z9, (SI)(BX*1)
 	ADDQ      $0x40, BX
 	CMPQ      BX, AX
-	JL        vector371
+	JL        vector379
 	INCQ      CX
-	JMP       scaling336
+	JMP       scaling344
 
-scaled337:
+scaled345:
 	XORQ CX, CX
 
-vector372:
+vector380:
 	MOVQ      right_base+96(FP), DX
 	VMOVUPD   (DX)(CX*1), Z1
 	MOVQ      columns_base+48(FP), DX
@@ -6151,14 +6203,14 @@ vector372:
 	VMOVUPD   Z1, (DX)(CX*1)
 	ADDQ      $0x40, CX
 	CMPQ      CX, AX
-	JL        vector372
+	JL        vector380
 	VXORPD    Z1, Z1, Z1
 	MOVQ      pairs_base+0(FP), CX
 	MOVQ      rows_len+32(FP), DX
 	SHLQ      $0x03, DX
 	XORQ      BX, BX
 
-vector373:
+vector381:
 	MOVQ    rows_base+24(FP), SI
 	VMOVUPD (SI)(BX*1), Z2
 	MOVQ    left_base+72(FP), SI
@@ -6166,12 +6218,12 @@ vector373:
 	MOVQ    right_base+96(FP), DI
 	XORQ    R8, R8
 
-vector374:
+vector382:
 	VMOVUPD      (CX)(R8*1), Z6
 	VFMADD231PD  (DI)(R8*1), Z6, Z3
 	ADDQ         $0x40, R8
 	CMPQ         R8, AX
-	JL           vector374
+	JL           vector382
 	VFNMADD231PD (SI)(BX*1), Z3, Z2
 	VXORPD       Z3, Z3, Z3
 	VMAXPD       Z3, Z2, Z2
@@ -6181,7 +6233,7 @@ vector374:
 	ADDQ         AX, CX
 	ADDQ         $0x40, BX
 	CMPQ         BX, DX
-	JL           vector373
+	JL           vector381
 	VCMPPD       $0x1e, Z4, Z1, K1
 	VMOVAPD      Z0, Z2
 	VDIVPD       Z1, Z2, Z2
@@ -6195,7 +6247,7 @@ vector374:
 	VMOVUPD      constants<>+640(SB), Z8
 	MOVQ         entropy_len+176(FP), CX
 	TESTQ        CX, CX
-	JZ           silent375
+	JZ           silent383
 	VXORPD       Z9, Z9, Z9
 	MOVQ         right_base+96(FP), CX
 	MOVQ         sums_base+120(FP), DX
@@ -6204,14 +6256,14 @@ vector374:
 	SHLQ         $0x03, SI
 	XORQ         DI, DI
 
-vector377:
+vector385:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Z10
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Z2, Z11
 	XORQ    R8, R8
 
-vector378:
+vector386:
 	VMOVUPD          (BX)(R8*1), Z12
 	VMULPD           (CX)(R8*1), Z12, Z12
 	VMULPD           Z10, Z12, Z12
@@ -6247,16 +6299,16 @@ vector378:
 	VFNMADD231PD     Z12, Z17, Z9
 	ADDQ             $0x40, R8
 	CMPQ             R8, AX
-	JL               vector378
+	JL               vector386
 	ADDQ             AX, BX
 	ADDQ             $0x40, DI
 	CMPQ             DI, SI
-	JL               vector377
+	JL               vector385
 	MOVQ             entropy_base+168(FP), AX
 	VMOVUPD          Z9, (AX)
-	JMP              rounded376
+	JMP              rounded384
 
-silent375:
+silent383:
 	MOVQ right_base+96(FP), CX
 	MOVQ sums_base+120(FP), DX
 	MOVQ pairs_base+0(FP), BX
@@ -6264,14 +6316,14 @@ silent375:
 	SHLQ $0x03, SI
 	XORQ DI, DI
 
-vector379:
+vector387:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Z0
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Z2, Z1
 	XORQ    R8, R8
 
-vector380:
+vector388:
 	VMOVUPD     (BX)(R8*1), Z3
 	VMULPD      (CX)(R8*1), Z3, Z3
 	VMULPD      Z0, Z3, Z3
@@ -6279,13 +6331,13 @@ vector380:
 	VMOVUPD     Z3, (BX)(R8*1)
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
-	JL          vector380
+	JL          vector388
 	ADDQ        AX, BX
 	ADDQ        $0x40, DI
 	CMPQ        DI, SI
-	JL          vector379
+	JL          vector387
 
-rounded376:
+rounded384:
 	VZEROUPPER
 	RET
 

@@ -306,7 +306,7 @@ func (v vectors) absorbInto(a absorbing, after, largest reg.VecVirtual, old oper
 	v.choose(differ, mixed, after)
 	v.Label(undamped)
 	v.noteChange(after, before, a.residual)
-	v.storeApart(after, old, r)
+	v.store(after, old, r)
 }
 
 func (v vectors) totals() {
