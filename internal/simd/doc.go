@@ -47,10 +47,11 @@
 // BenchmarkKernels of lab/bench measures every kernel with every implementation. Two findings shaped them. The rest of
 // a row is stored in pieces of 4, 2 and 1 and not with a mask, where it is read again soon: the processor holds a load
 // that overlaps the window of an earlier masked store. What was stored in pieces must not be read back at once either,
-// as a whole, so that Absorb keeps the sum of a node in a register, or in whole vectors of scratch. And a message or belief of up to 8
-// states is one chain of some 200 cycles that leaves most of the processor idle, and the processor does not look far
-// enough ahead to begin the next: so messages are made step by step for a whole batch, beliefs of edges in the same
-// way, and Consistent takes as many edges together as a vector has entries, one in each.
+// as a whole, so that Absorb keeps the sum of a node in a register, or in whole vectors of scratch. And a message or
+// belief of up to 8 states is one chain of some 200 cycles that leaves most of the processor idle, and the processor
+// does not look far enough ahead to begin the next: so messages are made step by step for a whole batch, beliefs of
+// edges in the same way, and Consistent takes as many edges together as a vector has entries, one in each. With AVX-512
+// exponentials and logarithms are then at what two ports for vectors can do (results/README.md).
 //
 // # How many there are
 //
