@@ -132,18 +132,27 @@ func (w *Workspace) Ground(m *crf.Model, in *crf.Instance, net *Net, st *State, 
 		return err
 	}
 	for lo := 0; lo < len(block.Edges); {
-		hi := w.Potentials.GroundEdges(m, in, block, lo)
+		scale := 0.0 // small tables would leave much of a vector empty
+		if n := net.pairStates(block.Edges[lo]); net.same != 0 && n > 32 && few(n) {
+			scale = 1 / net.same
+		}
+		hi, done := w.Potentials.GroundEdges(m, in, block, lo, scale)
 		if st != nil && net.uniform > 0 {
 			simd.PrefetchRows(st.LogMessage, block.Edges[lo:hi], 2*net.uniform)
 		}
-		if err := w.prepareOwn(net, block, lo, hi); err != nil {
-			return err
+		if !done {
+			if err := w.prepareOwn(net, block, lo, hi); err != nil {
+				return err
+			}
 		}
 		lo = hi
 	}
 	w.arena, w.at = w.Potentials.Table, w.Potentials.EdgeAt
 	return nil
 }
+
+// few says that tables of so many entries are too small to look for bands in them.
+func few(entries int) bool { return entries < simd.LeastBanded*simd.LeastBanded }
 
 // Prepare divides the ground edge tables of the block by ρ_uv and exponentiates them, once for all following sweeps.
 // Potentials of −Inf are hard zeros; NaN, +Inf, or a table of zeros alone is a *NumericalError.
@@ -207,8 +216,9 @@ func (w *Workspace) checkNodes(block *partition.Block) error {
 func (w *Workspace) prepareOwn(net *Net, block *partition.Block, lo, hi int) error {
 	at, size := w.Potentials.EdgeAt[lo], net.pairStates(block.Edges[lo])
 	tables := w.Potentials.Table[at:][:(hi-lo)*size]
-	few := size < simd.LeastBanded*simd.LeastBanded
-	if few && net.same != 0 && simd.Exponentials(tables, 1/net.same) { // as if they were one
+	if w.expansion = numeric.Resize(w.expansion, len(tables)); few(size) && net.same != 0 &&
+		simd.Exponentials(w.expansion, tables, 1/net.same) { // as if they were one
+		copy(tables, w.expansion)
 		return nil
 	}
 	for q := lo; q < hi; q++ {
@@ -224,7 +234,9 @@ func (w *Workspace) prepareOwn(net *Net, block *partition.Block, lo, hi int) err
 func (w *Workspace) prepareTable(values []float64, net *Net, block *partition.Block, q int) error {
 	e := block.Edges[q]
 	f, err := form{}, error(nil)
-	if !simd.Exponentials(values, 1/net.Counting.Edge[e]) {
+	if simd.Exponentials(w.pair, values, 1/net.Counting.Edge[e]) {
+		copy(values, w.pair)
+	} else {
 		if f.shift, f.log, err = exponentiate(values, values, net.Counting.Edge[e]); err != nil {
 			return &NumericalError{-1, e, err.Error()}
 		}

@@ -152,7 +152,7 @@ func (pot *Potentials) Ground(m *crf.Model, in *crf.Instance, block *partition.B
 	pot.Reserve(RoomOf(&m.Layout, in, block))
 	pot.GroundNodes(m, in, block)
 	for lo := 0; lo < len(block.Edges); {
-		lo = pot.GroundEdges(m, in, block, lo)
+		lo, _ = pot.GroundEdges(m, in, block, lo, 0)
 	}
 }
 
@@ -180,8 +180,10 @@ func (pot *Potentials) GroundNodes(m *crf.Model, in *crf.Instance, block *partit
 }
 
 // GroundEdges computes the potentials of some more edges of the block, those from
-// the lo-th on, and returns the first that it did not. GroundNodes comes first.
-func (pot *Potentials) GroundEdges(m *crf.Model, in *crf.Instance, block *partition.Block, lo int) (hi int) {
+// the lo-th on, and returns the first that it did not. GroundNodes comes first. Where scale is not 0 and it can, it
+// leaves e^(scale θ) in their place, and reports true (simd.MultiplyExp).
+func (pot *Potentials) GroundEdges(m *crf.Model, in *crf.Instance, block *partition.Block, lo int,
+	scale float64) (hi int, exponentials bool) {
 	t, f, rows := pot.edgeBatch(in, block, lo)
 	span := &m.Layout.Edge[t]
 	if f.tables() > 0 && !span.Untied {
@@ -191,14 +193,19 @@ func (pot *Potentials) GroundEdges(m *crf.Model, in *crf.Instance, block *partit
 	} else {
 		at := len(pot.Table)
 		pot.Table = numeric.Resize(pot.Table, at+len(rows)*span.States)
-		pot.multiply(pot.Table[at:], m, span, f, rows)
+		exponentials = scale != 0 && f.dense() && !span.Untied && !m.Layout.Masked &&
+			simd.MultiplyExp(pot.Table[at:], f.doubles(rows, &pot.scratch), copyOf(span, m.Weights, 0), len(rows), f.Dim,
+				span.States, scale)
+		if !exponentials {
+			pot.multiply(pot.Table[at:], m, span, f, rows)
+		}
 		for i := range rows {
 			pot.addTable(at + i*span.States)
 		}
 	}
 	// Edges that share a table have the same mask.
 	forbidPairs(m, pot.Table, pot.EdgeAt[lo:], t)
-	return lo + len(rows)
+	return lo + len(rows), exponentials
 }
 
 // edgeBatch returns the type of the block's lo-th edge, its features, and the rows of

@@ -23,7 +23,7 @@ var kernels512 = vectorKernels{
 	implementation: implementation{
 		name: "avx512", exp: exp512, log: log512, dot: dot512, addScaled: addScaled256, extrapolate: extrapolate256,
 		multiplyMatrix: multiplyMatrix512, scatterMatrix: scatterMatrix512,
-		cavities: cavities512, products: products512, edgeBeliefs: edgeBeliefs512, exponentials: exponentials512,
+		cavities: cavities512, products: products512, edgeBeliefs: edgeBeliefs512,
 		panels: &panelKernels{8, interleave512, separate512, consistent512},
 		pairs:  pairKernels{8, pairMessages512, pairBeliefs512},
 	},
@@ -34,7 +34,7 @@ var kernels256 = vectorKernels{
 	implementation: implementation{
 		name: "avx2", exp: exp256, log: log256, dot: dot256, addScaled: addScaled256, extrapolate: extrapolate256,
 		multiplyMatrix: multiplyMatrix256, scatterMatrix: scatterMatrix256,
-		cavities: cavities256, products: products256, edgeBeliefs: edgeBeliefs256, exponentials: exponentials256,
+		cavities: cavities256, products: products256, edgeBeliefs: edgeBeliefs256,
 		panels: &panelKernels{4, interleave256, separate256, consistent256},
 		pairs:  pairKernels{4, pairMessages256, pairBeliefs256},
 	},

@@ -100,10 +100,3 @@ func (k *Lists) Totals(totals, weights []float64, list []Node) {
 func (k *Lists) Settle(beliefs, sums, logTotals []float64, list []Node) (residual float64) {
 	return k.settle(beliefs, sums, logTotals[:len(list)], list)
 }
-
-// moderate is the largest magnitude of an exponent that Exponentials takes.
-const moderate = 300
-
-// Exponentials replaces x[i] by e^(a x[i]), or reports false: an exponent has a magnitude above 300 or is a NaN, and x
-// is as it was.
-func Exponentials(x []float64, a float64) (done bool) { return active.exponentials(x, a) }

@@ -99,7 +99,7 @@ func TestRepeatable(t *testing.T) {
 				values, _ := guarded(t, n*n, offset)
 				copy(values, x)
 				out, _ := guarded(t, n, 8-offset)
-				with.multiplyMatrix(out, left, values, min(n, 1), n, n)
+				with.multiplyMatrix(out, left, values, min(n, 1), n, n, 0)
 				with.scatterMatrix(values, left, out, min(n, 1), n, n)
 				r := with.dot(values, values)
 				with.log(values, values)

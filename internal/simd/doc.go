@@ -1,6 +1,6 @@
 // Package simd holds the vector kernels of message passing and grounding, all of float64: exponentials and logarithms,
 // the product and scatter of rows of features, and the kernels of which an iteration of learning is made. These are
-// MultiplyMatrix for the potentials, Exponentials for tables, the steps of a batch from Cavities to Settle for
+// MultiplyMatrix for potentials, MultiplyExp for tables, the steps of a batch from Cavities to Settle for
 // messages and beliefs of nodes, those of Edges and ScatterMatrix for the gradient, and Consistent for bounds.
 //
 // # Implementations
@@ -37,7 +37,7 @@
 //     polynomial of degree 10. Nothing branches, so that hard zeros cost nothing.
 //   - AVX2: e^x = 2^n e^r with a polynomial of degree 11; log by FreeBSD's e_log.c.
 //
-// Exponentials, for exponents up to 300, are within 1.1 units in the last place of the exponential of the rounded
+// Those of MultiplyExp, for exponents up to 300, are within 1.1 units in the last place of that of the rounded
 // exponent (0.99 seen with AVX-512, 1.02 with AVX2; plain Go is math.Exp). Tests hold the results of every step
 // against loops written out by hand: those that only add, subtract and compare bit by bit, products to 1e-14 and
 // beliefs of edges to 1e-12.
@@ -47,14 +47,15 @@
 // BenchmarkKernels of lab/bench measures every kernel with every implementation. Two findings shaped them. The rest of
 // a row is stored in pieces of 4, 2 and 1 and not with a mask, where it is read again soon: the processor holds a load
 // that overlaps the window of an earlier masked store. What was stored in pieces must not be read back at once either,
-// as a whole, so that Absorb keeps the sum of a node in a register while it can. And a message or belief of up to 8
-// states is one chain of some 200 cycles that leaves most of the processor idle, and the processor does not look far
-// enough ahead to begin the next: so messages are made step by step for a whole batch, beliefs of edges in the same
-// way, and Consistent takes as many edges together as a vector has entries, one in each.
+// as a whole, so that Absorb keeps the sum of a node in a register, or in whole vectors of scratch. And a message or
+// belief of up to 8 states is one chain of some 200 cycles that leaves most of the processor idle, and the processor
+// does not look far enough ahead to begin the next: so messages are made step by step for a whole batch, beliefs of
+// edges in the same way, and Consistent takes as many edges together as a vector has entries, one in each. With AVX-512
+// exponentials and logarithms are then at what two ports for vectors can do (results/README.md).
 //
 // # How many there are
 //
-// There are 19 kernels for AVX2 and 17 for AVX-512, beside prefetches. Two of each only bring tables into the panels of
+// There are 18 kernels for AVX2 and 16 for AVX-512, beside prefetches. Two of each only bring tables into the panels of
 // Consistent and out again, and two of AVX2 are for sums and momentum, which wait for memory with any width. None
 // flushes denormal results, as logarithms hardly ever make one, nor has Consistent the closed form for two states.
 package simd

@@ -19,11 +19,12 @@ func log256(dst []float64, x []float64) bool
 //go:noescape
 func dot256(x []float64, y []float64) float64
 
-// multiplyMatrix256 is MultiplyMatrix.
+// multiplyMatrix256 is MultiplyMatrix, or, where a is not 0, MultiplyExp.
 //
 //go:noescape
-func multiplyMatrix256(dst []float64, f []float64,
-	w []float64, rows int, d int, k int)
+func multiplyMatrix256(dst []float64,
+	f []float64, w []float64, rows int,
+	d int, k int, a float64) bool
 
 // scatterMatrix256 is ScatterMatrix.
 //
@@ -69,11 +70,6 @@ func totals256(totals []float64,
 func settle256(beliefs []float64, sums []float64,
 	logTotals []float64, list *int,
 	count int) (residual float64)
-
-// exponentials256 is Exponentials.
-//
-//go:noescape
-func exponentials256(x []float64, a float64) bool
 
 // edgeBeliefs256 is plainEdgeBeliefs for one edge and more.
 //

@@ -862,13 +862,15 @@ done40:
 	VZEROUPPER
 	RET
 
-// func multiplyMatrix256(dst []float64, f []float64, w []float64, rows int, d int, k int)
-// Requires: AVX, FMA3
-TEXT ·multiplyMatrix256(SB), $0-96
+// func multiplyMatrix256(dst []float64, f []float64, w []float64, rows int, d int, k int, a float64) bool
+// Requires: AVX, AVX2, FMA3
+TEXT ·multiplyMatrix256(SB), $0-105
 	MOVQ k+88(FP), AX
 	SHLQ $0x03, AX
 	MOVQ d+80(FP), CX
 	SHLQ $0x03, CX
+	MOVB $0x01, DL
+	MOVB DL, ret+104(FP)
 	MOVQ k+88(FP), DX
 	XORQ R8, R8
 	MOVQ DX, R9
@@ -1039,6 +1041,92 @@ done55:
 	JGE     tile52
 
 tiles53:
+	MOVQ         dst_base+0(FP), DX
+	MOVQ         rows+72(FP), BX
+	VBROADCASTSD a+96(FP), Y0
+	VXORPD       Y1, Y1, Y1
+	VUCOMISD     X1, X0
+	JE           plain56
+	ADDQ         R8, DX
+	TESTQ        BX, BX
+	JLE          done58
+
+again57:
+	VMOVUPD      (DX), Y3
+	VMULPD       Y0, Y3, Y3
+	VANDPD       constants<>+1280(SB), Y3, Y2
+	VPCMPGTQ     Y1, Y2, Y4
+	VBLENDVPD    Y4, Y2, Y1, Y1
+	VMOVUPD      32(DX), Y4
+	VMULPD       Y0, Y4, Y4
+	VANDPD       constants<>+1280(SB), Y4, Y2
+	VPCMPGTQ     Y1, Y2, Y5
+	VBLENDVPD    Y5, Y2, Y1, Y1
+	VBROADCASTSD constants<>+0(SB), Y2
+	VFMADD231PD  constants<>+1312(SB), Y3, Y2
+	VSUBPD       constants<>+1344(SB), Y2, Y5
+	VFNMADD231PD constants<>+1376(SB), Y5, Y3
+	VFNMADD231PD constants<>+1408(SB), Y5, Y3
+	VMULPD       Y3, Y3, Y5
+	VMULPD       Y5, Y5, Y6
+	VBROADCASTSD constants<>+96(SB), Y7
+	VFMADD231PD  constants<>+128(SB), Y3, Y7
+	VBROADCASTSD constants<>+160(SB), Y8
+	VFMADD231PD  constants<>+192(SB), Y3, Y8
+	VBROADCASTSD constants<>+224(SB), Y9
+	VFMADD231PD  constants<>+256(SB), Y3, Y9
+	VBROADCASTSD constants<>+288(SB), Y10
+	VFMADD231PD  constants<>+320(SB), Y3, Y10
+	VBROADCASTSD constants<>+352(SB), Y11
+	VFMADD231PD  constants<>+384(SB), Y3, Y11
+	VFMADD231PD  Y8, Y5, Y7
+	VFMADD231PD  Y10, Y5, Y9
+	VFMADD231PD  Y11, Y6, Y9
+	VFMADD231PD  Y9, Y6, Y7
+	VFMADD231PD  Y7, Y5, Y3
+	VADDPD       constants<>+1440(SB), Y3, Y3
+	VPSLLQ       $0x34, Y2, Y2
+	VPADDQ       Y2, Y3, Y3
+	VBROADCASTSD constants<>+0(SB), Y2
+	VFMADD231PD  constants<>+1312(SB), Y4, Y2
+	VSUBPD       constants<>+1344(SB), Y2, Y5
+	VFNMADD231PD constants<>+1376(SB), Y5, Y4
+	VFNMADD231PD constants<>+1408(SB), Y5, Y4
+	VMULPD       Y4, Y4, Y5
+	VMULPD       Y5, Y5, Y6
+	VBROADCASTSD constants<>+96(SB), Y7
+	VFMADD231PD  constants<>+128(SB), Y4, Y7
+	VBROADCASTSD constants<>+160(SB), Y8
+	VFMADD231PD  constants<>+192(SB), Y4, Y8
+	VBROADCASTSD constants<>+224(SB), Y9
+	VFMADD231PD  constants<>+256(SB), Y4, Y9
+	VBROADCASTSD constants<>+288(SB), Y10
+	VFMADD231PD  constants<>+320(SB), Y4, Y10
+	VBROADCASTSD constants<>+352(SB), Y11
+	VFMADD231PD  constants<>+384(SB), Y4, Y11
+	VFMADD231PD  Y8, Y5, Y7
+	VFMADD231PD  Y10, Y5, Y9
+	VFMADD231PD  Y11, Y6, Y9
+	VFMADD231PD  Y9, Y6, Y7
+	VFMADD231PD  Y7, Y5, Y4
+	VADDPD       constants<>+1440(SB), Y4, Y4
+	VPSLLQ       $0x34, Y2, Y2
+	VPADDQ       Y2, Y4, Y4
+	VMOVUPD      Y3, (DX)
+	VMOVUPD      Y4, 32(DX)
+	ADDQ         AX, DX
+	DECQ         BX
+	JNZ          again57
+
+done58:
+	VCMPPD    $0x06, constants<>+1472(SB), Y1, Y0
+	VMOVMSKPD Y0, DX
+	TESTL     DX, DX
+	JZ        plain56
+	XORB      DL, DL
+	MOVB      DL, ret+104(FP)
+
+plain56:
 	ADDQ $0x00000040, R8
 	SUBQ $0x00000008, R9
 	CMPQ R9, $0x00000008
@@ -1048,7 +1136,7 @@ few42:
 	TESTQ   R9, R9
 	JZ      done43
 	CMPQ    R9, $0x00000004
-	JGT     wider56
+	JGT     wider59
 	LEAQ    constants<>+544(SB), DX
 	MOVQ    R9, BX
 	NEGQ    BX
@@ -1058,9 +1146,9 @@ few42:
 	ADDQ    R8, DI
 	MOVQ    rows+72(FP), R10
 	CMPQ    R10, $0x00000006
-	JLT     tiles58
+	JLT     tiles61
 
-tile57:
+tile60:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -1071,9 +1159,9 @@ tile57:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done60
+	JLE    done63
 
-again59:
+again62:
 	VMASKMOVPD   (BX), Y0, Y7
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Y8
@@ -1096,156 +1184,156 @@ again59:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again59
+	JNZ          again62
 
-done60:
+done63:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
 	CMPQ    R9, $0x04
-	JLT     partial61
+	JLT     partial64
 	VMOVUPD Y1, (DI)
-	JMP     stored64
+	JMP     stored67
 
-partial61:
+partial64:
 	LEAQ         (DI), BX
 	VMOVAPD      Y1, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo63
+	JZ           noTwo66
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo63:
+noTwo66:
 	TESTQ  $0x00000001, R9
-	JZ     stored64
+	JZ     stored67
 	VMOVSD X1, (BX)
 
-stored64:
+stored67:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial65
+	JLT     partial68
 	VMOVUPD Y2, (DI)
-	JMP     stored68
+	JMP     stored71
 
-partial65:
+partial68:
 	LEAQ         (DI), BX
 	VMOVAPD      Y2, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo67
+	JZ           noTwo70
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo67:
+noTwo70:
 	TESTQ  $0x00000001, R9
-	JZ     stored68
+	JZ     stored71
 	VMOVSD X1, (BX)
 
-stored68:
+stored71:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial69
+	JLT     partial72
 	VMOVUPD Y3, (DI)
-	JMP     stored72
+	JMP     stored75
 
-partial69:
+partial72:
 	LEAQ         (DI), BX
 	VMOVAPD      Y3, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo71
+	JZ           noTwo74
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo71:
+noTwo74:
 	TESTQ  $0x00000001, R9
-	JZ     stored72
+	JZ     stored75
 	VMOVSD X1, (BX)
 
-stored72:
+stored75:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial73
+	JLT     partial76
 	VMOVUPD Y4, (DI)
-	JMP     stored76
+	JMP     stored79
 
-partial73:
+partial76:
 	LEAQ         (DI), BX
 	VMOVAPD      Y4, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo75
+	JZ           noTwo78
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo75:
+noTwo78:
 	TESTQ  $0x00000001, R9
-	JZ     stored76
+	JZ     stored79
 	VMOVSD X1, (BX)
 
-stored76:
+stored79:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial77
+	JLT     partial80
 	VMOVUPD Y5, (DI)
-	JMP     stored80
+	JMP     stored83
 
-partial77:
+partial80:
 	LEAQ         (DI), BX
 	VMOVAPD      Y5, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo79
+	JZ           noTwo82
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo79:
+noTwo82:
 	TESTQ  $0x00000001, R9
-	JZ     stored80
+	JZ     stored83
 	VMOVSD X1, (BX)
 
-stored80:
+stored83:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial81
+	JLT     partial84
 	VMOVUPD Y6, (DI)
-	JMP     stored84
+	JMP     stored87
 
-partial81:
+partial84:
 	LEAQ         (DI), BX
 	VMOVAPD      Y6, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo83
+	JZ           noTwo86
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo83:
+noTwo86:
 	TESTQ  $0x00000001, R9
-	JZ     stored84
+	JZ     stored87
 	VMOVSD X1, (BX)
 
-stored84:
+stored87:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile57
+	JGE  tile60
 
-tiles58:
+tiles61:
 	CMPQ R10, $0x00000002
-	JLT  tiles86
+	JLT  tiles89
 
-tile85:
+tile88:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done88
+	JLE    done91
 
-again87:
+again90:
 	VMASKMOVPD   (BX), Y0, Y3
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Y4
@@ -1256,71 +1344,71 @@ again87:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again87
+	JNZ          again90
 
-done88:
+done91:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	CMPQ    R9, $0x04
-	JLT     partial89
+	JLT     partial92
 	VMOVUPD Y1, (DI)
-	JMP     stored92
+	JMP     stored95
 
-partial89:
+partial92:
 	LEAQ         (DI), BX
 	VMOVAPD      Y1, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo91
+	JZ           noTwo94
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo91:
+noTwo94:
 	TESTQ  $0x00000001, R9
-	JZ     stored92
+	JZ     stored95
 	VMOVSD X1, (BX)
 
-stored92:
+stored95:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial93
+	JLT     partial96
 	VMOVUPD Y2, (DI)
-	JMP     stored96
+	JMP     stored99
 
-partial93:
+partial96:
 	LEAQ         (DI), BX
 	VMOVAPD      Y2, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo95
+	JZ           noTwo98
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo95:
+noTwo98:
 	TESTQ  $0x00000001, R9
-	JZ     stored96
+	JZ     stored99
 	VMOVSD X1, (BX)
 
-stored96:
+stored99:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile85
+	JGE  tile88
 
-tiles86:
+tiles89:
 	CMPQ R10, $0x00000001
-	JLT  tiles98
+	JLT  tiles101
 
-tile97:
+tile100:
 	VXORPD Y1, Y1, Y1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done100
+	JLE    done103
 
-again99:
+again102:
 	VMASKMOVPD   (BX), Y0, Y2
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Y3
@@ -1328,38 +1416,112 @@ again99:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again99
+	JNZ          again102
 
-done100:
+done103:
 	CMPQ    R9, $0x04
-	JLT     partial101
+	JLT     partial104
 	VMOVUPD Y1, (DI)
-	JMP     stored104
+	JMP     stored107
 
-partial101:
+partial104:
 	LEAQ         (DI), CX
 	VMOVAPD      Y1, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo103
+	JZ           noTwo106
 	VMOVUPD      X1, (CX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, CX
 
-noTwo103:
+noTwo106:
 	TESTQ  $0x00000001, R9
-	JZ     stored104
+	JZ     stored107
 	VMOVSD X1, (CX)
 
-stored104:
+stored107:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile97
+	JGE  tile100
 
-tiles98:
+tiles101:
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         rows+72(FP), DX
+	VBROADCASTSD a+96(FP), Y1
+	VXORPD       Y2, Y2, Y2
+	VUCOMISD     X2, X1
+	JE           plain108
+	ADDQ         R8, CX
+	TESTQ        DX, DX
+	JLE          done110
+
+again109:
+	VMASKMOVPD   (CX), Y0, Y4
+	VMULPD       Y1, Y4, Y4
+	VANDPD       constants<>+1280(SB), Y4, Y3
+	VPCMPGTQ     Y2, Y3, Y5
+	VBLENDVPD    Y5, Y3, Y2, Y2
+	VBROADCASTSD constants<>+0(SB), Y3
+	VFMADD231PD  constants<>+1312(SB), Y4, Y3
+	VSUBPD       constants<>+1344(SB), Y3, Y5
+	VFNMADD231PD constants<>+1376(SB), Y5, Y4
+	VFNMADD231PD constants<>+1408(SB), Y5, Y4
+	VMULPD       Y4, Y4, Y5
+	VMULPD       Y5, Y5, Y6
+	VBROADCASTSD constants<>+96(SB), Y7
+	VFMADD231PD  constants<>+128(SB), Y4, Y7
+	VBROADCASTSD constants<>+160(SB), Y8
+	VFMADD231PD  constants<>+192(SB), Y4, Y8
+	VBROADCASTSD constants<>+224(SB), Y9
+	VFMADD231PD  constants<>+256(SB), Y4, Y9
+	VBROADCASTSD constants<>+288(SB), Y10
+	VFMADD231PD  constants<>+320(SB), Y4, Y10
+	VBROADCASTSD constants<>+352(SB), Y11
+	VFMADD231PD  constants<>+384(SB), Y4, Y11
+	VFMADD231PD  Y8, Y5, Y7
+	VFMADD231PD  Y10, Y5, Y9
+	VFMADD231PD  Y11, Y6, Y9
+	VFMADD231PD  Y9, Y6, Y7
+	VFMADD231PD  Y7, Y5, Y4
+	VADDPD       constants<>+1440(SB), Y4, Y4
+	VPSLLQ       $0x34, Y3, Y3
+	VPADDQ       Y3, Y4, Y4
+	CMPQ         R9, $0x04
+	JLT          partial111
+	VMOVUPD      Y4, (CX)
+	JMP          stored114
+
+partial111:
+	LEAQ         (CX), BX
+	VMOVAPD      Y4, Y3
+	TESTQ        $0x00000002, R9
+	JZ           noTwo113
+	VMOVUPD      X3, (BX)
+	VEXTRACTF128 $0x01, Y3, X3
+	ADDQ         $0x00000010, BX
+
+noTwo113:
+	TESTQ  $0x00000001, R9
+	JZ     stored114
+	VMOVSD X3, (BX)
+
+stored114:
+	ADDQ AX, CX
+	DECQ DX
+	JNZ  again109
+
+done110:
+	VCMPPD    $0x06, constants<>+1472(SB), Y2, Y0
+	VMOVMSKPD Y0, AX
+	TESTL     AX, AX
+	JZ        plain108
+	XORB      AL, AL
+	MOVB      AL, ret+104(FP)
+
+plain108:
 	JMP done43
 
-wider56:
+wider59:
 	SUBQ    $0x00000004, R9
 	LEAQ    constants<>+544(SB), DX
 	MOVQ    R9, BX
@@ -1370,9 +1532,9 @@ wider56:
 	ADDQ    R8, DI
 	MOVQ    rows+72(FP), R10
 	CMPQ    R10, $0x00000006
-	JLT     tiles107
+	JLT     tiles117
 
-tile106:
+tile116:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -1389,9 +1551,9 @@ tile106:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done109
+	JLE    done119
 
-again108:
+again118:
 	VMOVUPD      (BX), Y13
 	VMASKMOVPD   32(BX), Y0, Y14
 	MOVQ         DX, SI
@@ -1421,153 +1583,153 @@ again108:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again108
+	JNZ          again118
 
-done109:
+done119:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Y1, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial110
+	JLT     partial120
 	VMOVUPD Y2, 32(DI)
-	JMP     stored113
+	JMP     stored123
 
-partial110:
+partial120:
 	LEAQ         32(DI), BX
 	VMOVAPD      Y2, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo112
+	JZ           noTwo122
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo112:
+noTwo122:
 	TESTQ  $0x00000001, R9
-	JZ     stored113
+	JZ     stored123
 	VMOVSD X1, (BX)
 
-stored113:
+stored123:
 	ADDQ    AX, DI
 	VMOVUPD Y3, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial114
+	JLT     partial124
 	VMOVUPD Y4, 32(DI)
-	JMP     stored117
+	JMP     stored127
 
-partial114:
+partial124:
 	LEAQ         32(DI), BX
 	VMOVAPD      Y4, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo116
+	JZ           noTwo126
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo116:
+noTwo126:
 	TESTQ  $0x00000001, R9
-	JZ     stored117
+	JZ     stored127
 	VMOVSD X1, (BX)
 
-stored117:
+stored127:
 	ADDQ    AX, DI
 	VMOVUPD Y5, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial118
+	JLT     partial128
 	VMOVUPD Y6, 32(DI)
-	JMP     stored121
+	JMP     stored131
 
-partial118:
+partial128:
 	LEAQ         32(DI), BX
 	VMOVAPD      Y6, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo120
+	JZ           noTwo130
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo120:
+noTwo130:
 	TESTQ  $0x00000001, R9
-	JZ     stored121
+	JZ     stored131
 	VMOVSD X1, (BX)
 
-stored121:
+stored131:
 	ADDQ    AX, DI
 	VMOVUPD Y7, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial122
+	JLT     partial132
 	VMOVUPD Y8, 32(DI)
-	JMP     stored125
+	JMP     stored135
 
-partial122:
+partial132:
 	LEAQ         32(DI), BX
 	VMOVAPD      Y8, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo124
+	JZ           noTwo134
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo124:
+noTwo134:
 	TESTQ  $0x00000001, R9
-	JZ     stored125
+	JZ     stored135
 	VMOVSD X1, (BX)
 
-stored125:
+stored135:
 	ADDQ    AX, DI
 	VMOVUPD Y9, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial126
+	JLT     partial136
 	VMOVUPD Y10, 32(DI)
-	JMP     stored129
+	JMP     stored139
 
-partial126:
+partial136:
 	LEAQ         32(DI), BX
 	VMOVAPD      Y10, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo128
+	JZ           noTwo138
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo128:
+noTwo138:
 	TESTQ  $0x00000001, R9
-	JZ     stored129
+	JZ     stored139
 	VMOVSD X1, (BX)
 
-stored129:
+stored139:
 	ADDQ    AX, DI
 	VMOVUPD Y11, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial130
+	JLT     partial140
 	VMOVUPD Y12, 32(DI)
-	JMP     stored133
+	JMP     stored143
 
-partial130:
+partial140:
 	LEAQ         32(DI), BX
 	VMOVAPD      Y12, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo132
+	JZ           noTwo142
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo132:
+noTwo142:
 	TESTQ  $0x00000001, R9
-	JZ     stored133
+	JZ     stored143
 	VMOVSD X1, (BX)
 
-stored133:
+stored143:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile106
+	JGE  tile116
 
-tiles107:
+tiles117:
 	CMPQ R10, $0x00000002
-	JLT  tiles135
+	JLT  tiles145
 
-tile134:
+tile144:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -1576,9 +1738,9 @@ tile134:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done137
+	JLE    done147
 
-again136:
+again146:
 	VMOVUPD      (BX), Y5
 	VMASKMOVPD   32(BX), Y0, Y6
 	MOVQ         DX, SI
@@ -1592,74 +1754,74 @@ again136:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again136
+	JNZ          again146
 
-done137:
+done147:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Y1, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial138
+	JLT     partial148
 	VMOVUPD Y2, 32(DI)
-	JMP     stored141
+	JMP     stored151
 
-partial138:
+partial148:
 	LEAQ         32(DI), BX
 	VMOVAPD      Y2, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo140
+	JZ           noTwo150
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo140:
+noTwo150:
 	TESTQ  $0x00000001, R9
-	JZ     stored141
+	JZ     stored151
 	VMOVSD X1, (BX)
 
-stored141:
+stored151:
 	ADDQ    AX, DI
 	VMOVUPD Y3, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial142
+	JLT     partial152
 	VMOVUPD Y4, 32(DI)
-	JMP     stored145
+	JMP     stored155
 
-partial142:
+partial152:
 	LEAQ         32(DI), BX
 	VMOVAPD      Y4, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo144
+	JZ           noTwo154
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo144:
+noTwo154:
 	TESTQ  $0x00000001, R9
-	JZ     stored145
+	JZ     stored155
 	VMOVSD X1, (BX)
 
-stored145:
+stored155:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile134
+	JGE  tile144
 
-tiles135:
+tiles145:
 	CMPQ R10, $0x00000001
-	JLT  tiles147
+	JLT  tiles157
 
-tile146:
+tile156:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done149
+	JLE    done159
 
-again148:
+again158:
 	VMOVUPD      (BX), Y3
 	VMASKMOVPD   32(BX), Y0, Y4
 	MOVQ         DX, SI
@@ -1669,36 +1831,141 @@ again148:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again148
+	JNZ          again158
 
-done149:
+done159:
 	VMOVUPD Y1, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial150
+	JLT     partial160
 	VMOVUPD Y2, 32(DI)
-	JMP     stored153
+	JMP     stored163
 
-partial150:
+partial160:
 	LEAQ         32(DI), CX
 	VMOVAPD      Y2, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo152
+	JZ           noTwo162
 	VMOVUPD      X1, (CX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, CX
 
-noTwo152:
+noTwo162:
 	TESTQ  $0x00000001, R9
-	JZ     stored153
+	JZ     stored163
 	VMOVSD X1, (CX)
 
-stored153:
+stored163:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile146
+	JGE  tile156
 
-tiles147:
+tiles157:
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         rows+72(FP), DX
+	VBROADCASTSD a+96(FP), Y1
+	VXORPD       Y2, Y2, Y2
+	VUCOMISD     X2, X1
+	JE           plain164
+	ADDQ         R8, CX
+	TESTQ        DX, DX
+	JLE          done166
+
+again165:
+	VMOVUPD      (CX), Y4
+	VMULPD       Y1, Y4, Y4
+	VANDPD       constants<>+1280(SB), Y4, Y3
+	VPCMPGTQ     Y2, Y3, Y5
+	VBLENDVPD    Y5, Y3, Y2, Y2
+	VMASKMOVPD   32(CX), Y0, Y5
+	VMULPD       Y1, Y5, Y5
+	VANDPD       constants<>+1280(SB), Y5, Y3
+	VPCMPGTQ     Y2, Y3, Y6
+	VBLENDVPD    Y6, Y3, Y2, Y2
+	VBROADCASTSD constants<>+0(SB), Y3
+	VFMADD231PD  constants<>+1312(SB), Y4, Y3
+	VSUBPD       constants<>+1344(SB), Y3, Y6
+	VFNMADD231PD constants<>+1376(SB), Y6, Y4
+	VFNMADD231PD constants<>+1408(SB), Y6, Y4
+	VMULPD       Y4, Y4, Y6
+	VMULPD       Y6, Y6, Y7
+	VBROADCASTSD constants<>+96(SB), Y8
+	VFMADD231PD  constants<>+128(SB), Y4, Y8
+	VBROADCASTSD constants<>+160(SB), Y9
+	VFMADD231PD  constants<>+192(SB), Y4, Y9
+	VBROADCASTSD constants<>+224(SB), Y10
+	VFMADD231PD  constants<>+256(SB), Y4, Y10
+	VBROADCASTSD constants<>+288(SB), Y11
+	VFMADD231PD  constants<>+320(SB), Y4, Y11
+	VBROADCASTSD constants<>+352(SB), Y12
+	VFMADD231PD  constants<>+384(SB), Y4, Y12
+	VFMADD231PD  Y9, Y6, Y8
+	VFMADD231PD  Y11, Y6, Y10
+	VFMADD231PD  Y12, Y7, Y10
+	VFMADD231PD  Y10, Y7, Y8
+	VFMADD231PD  Y8, Y6, Y4
+	VADDPD       constants<>+1440(SB), Y4, Y4
+	VPSLLQ       $0x34, Y3, Y3
+	VPADDQ       Y3, Y4, Y4
+	VBROADCASTSD constants<>+0(SB), Y3
+	VFMADD231PD  constants<>+1312(SB), Y5, Y3
+	VSUBPD       constants<>+1344(SB), Y3, Y6
+	VFNMADD231PD constants<>+1376(SB), Y6, Y5
+	VFNMADD231PD constants<>+1408(SB), Y6, Y5
+	VMULPD       Y5, Y5, Y6
+	VMULPD       Y6, Y6, Y7
+	VBROADCASTSD constants<>+96(SB), Y8
+	VFMADD231PD  constants<>+128(SB), Y5, Y8
+	VBROADCASTSD constants<>+160(SB), Y9
+	VFMADD231PD  constants<>+192(SB), Y5, Y9
+	VBROADCASTSD constants<>+224(SB), Y10
+	VFMADD231PD  constants<>+256(SB), Y5, Y10
+	VBROADCASTSD constants<>+288(SB), Y11
+	VFMADD231PD  constants<>+320(SB), Y5, Y11
+	VBROADCASTSD constants<>+352(SB), Y12
+	VFMADD231PD  constants<>+384(SB), Y5, Y12
+	VFMADD231PD  Y9, Y6, Y8
+	VFMADD231PD  Y11, Y6, Y10
+	VFMADD231PD  Y12, Y7, Y10
+	VFMADD231PD  Y10, Y7, Y8
+	VFMADD231PD  Y8, Y6, Y5
+	VADDPD       constants<>+1440(SB), Y5, Y5
+	VPSLLQ       $0x34, Y3, Y3
+	VPADDQ       Y3, Y5, Y5
+	VMOVUPD      Y4, (CX)
+	CMPQ         R9, $0x04
+	JLT          partial167
+	VMOVUPD      Y5, 32(CX)
+	JMP          stored170
+
+partial167:
+	LEAQ         32(CX), BX
+	VMOVAPD      Y5, Y3
+	TESTQ        $0x00000002, R9
+	JZ           noTwo169
+	VMOVUPD      X3, (BX)
+	VEXTRACTF128 $0x01, Y3, X3
+	ADDQ         $0x00000010, BX
+
+noTwo169:
+	TESTQ  $0x00000001, R9
+	JZ     stored170
+	VMOVSD X3, (BX)
+
+stored170:
+	ADDQ AX, CX
+	DECQ DX
+	JNZ  again165
+
+done166:
+	VCMPPD    $0x06, constants<>+1472(SB), Y2, Y0
+	VMOVMSKPD Y0, AX
+	TESTL     AX, AX
+	JZ        plain164
+	XORB      AL, AL
+	MOVB      AL, ret+104(FP)
+
+plain164:
 done43:
 	VZEROUPPER
 	RET
@@ -1714,17 +1981,17 @@ TEXT ·scatterMatrix256(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000008
-	JLT  few155
+	JLT  few172
 
-panel154:
+panel171:
 	MOVQ f_base+24(FP), DX
 	MOVQ w_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ d+80(FP), R10
 	CMPQ R10, $0x00000005
-	JLT  tiles158
+	JLT  tiles175
 
-tile157:
+tile174:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1740,9 +2007,9 @@ tile157:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done160
+	JLE    done177
 
-again159:
+again176:
 	VMOVUPD      (SI), Y10
 	VMOVUPD      32(SI), Y11
 	VBROADCASTSD (BX), Y12
@@ -1763,9 +2030,9 @@ again159:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again159
+	JNZ          again176
 
-done160:
+done177:
 	VMOVUPD (DI), Y10
 	VADDPD  Y10, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -1804,13 +2071,13 @@ done160:
 	ADDQ    $0x00000028, DX
 	SUBQ    $0x00000005, R10
 	CMPQ    R10, $0x00000005
-	JGE     tile157
+	JGE     tile174
 
-tiles158:
+tiles175:
 	CMPQ R10, $0x00000002
-	JLT  tiles162
+	JLT  tiles179
 
-tile161:
+tile178:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1820,9 +2087,9 @@ tile161:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done164
+	JLE    done181
 
-again163:
+again180:
 	VMOVUPD      (SI), Y4
 	VMOVUPD      32(SI), Y5
 	VBROADCASTSD (BX), Y6
@@ -1834,9 +2101,9 @@ again163:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again163
+	JNZ          again180
 
-done164:
+done181:
 	VMOVUPD (DI), Y4
 	VADDPD  Y4, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -1854,13 +2121,13 @@ done164:
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile161
+	JGE     tile178
 
-tiles162:
+tiles179:
 	CMPQ R10, $0x00000001
-	JLT  tiles166
+	JLT  tiles183
 
-tile165:
+tile182:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   t_base+48(FP), SI
@@ -1868,9 +2135,9 @@ tile165:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done168
+	JLE    done185
 
-again167:
+again184:
 	VMOVUPD      (SI), Y2
 	VMOVUPD      32(SI), Y3
 	VBROADCASTSD (BX), Y4
@@ -1879,9 +2146,9 @@ again167:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again167
+	JNZ          again184
 
-done168:
+done185:
 	VMOVUPD (DI), Y2
 	VADDPD  Y2, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -1892,19 +2159,19 @@ done168:
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile165
+	JGE     tile182
 
-tiles166:
+tiles183:
 	ADDQ $0x00000040, R8
 	SUBQ $0x00000008, R9
 	CMPQ R9, $0x00000008
-	JGE  panel154
+	JGE  panel171
 
-few155:
+few172:
 	TESTQ   R9, R9
-	JZ      done156
+	JZ      done173
 	CMPQ    R9, $0x00000004
-	JGT     wider169
+	JGT     wider186
 	LEAQ    constants<>+544(SB), DX
 	MOVQ    R9, BX
 	NEGQ    BX
@@ -1914,9 +2181,9 @@ few155:
 	ADDQ    R8, DI
 	MOVQ    d+80(FP), R10
 	CMPQ    R10, $0x00000005
-	JLT     tiles171
+	JLT     tiles188
 
-tile170:
+tile187:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -1927,9 +2194,9 @@ tile170:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done173
+	JLE    done190
 
-again172:
+again189:
 	VMASKMOVPD   (SI), Y0, Y6
 	VBROADCASTSD (BX), Y7
 	VFMADD231PD  Y6, Y7, Y1
@@ -1944,134 +2211,134 @@ again172:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again172
+	JNZ          again189
 
-done173:
+done190:
 	VMASKMOVPD (DI), Y0, Y6
 	VADDPD     Y6, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial174
+	JLT        partial191
 	VMOVUPD    Y1, (DI)
-	JMP        stored177
+	JMP        stored194
 
-partial174:
+partial191:
 	LEAQ         (DI), BX
 	VMOVAPD      Y1, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo176
+	JZ           noTwo193
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo176:
+noTwo193:
 	TESTQ  $0x00000001, R9
-	JZ     stored177
+	JZ     stored194
 	VMOVSD X1, (BX)
 
-stored177:
+stored194:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial178
+	JLT        partial195
 	VMOVUPD    Y2, (DI)
-	JMP        stored181
+	JMP        stored198
 
-partial178:
+partial195:
 	LEAQ         (DI), BX
 	VMOVAPD      Y2, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo180
+	JZ           noTwo197
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo180:
+noTwo197:
 	TESTQ  $0x00000001, R9
-	JZ     stored181
+	JZ     stored198
 	VMOVSD X1, (BX)
 
-stored181:
+stored198:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y3, Y3
 	CMPQ       R9, $0x04
-	JLT        partial182
+	JLT        partial199
 	VMOVUPD    Y3, (DI)
-	JMP        stored185
+	JMP        stored202
 
-partial182:
+partial199:
 	LEAQ         (DI), BX
 	VMOVAPD      Y3, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo184
+	JZ           noTwo201
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo184:
+noTwo201:
 	TESTQ  $0x00000001, R9
-	JZ     stored185
+	JZ     stored202
 	VMOVSD X1, (BX)
 
-stored185:
+stored202:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial186
+	JLT        partial203
 	VMOVUPD    Y4, (DI)
-	JMP        stored189
+	JMP        stored206
 
-partial186:
+partial203:
 	LEAQ         (DI), BX
 	VMOVAPD      Y4, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo188
+	JZ           noTwo205
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo188:
+noTwo205:
 	TESTQ  $0x00000001, R9
-	JZ     stored189
+	JZ     stored206
 	VMOVSD X1, (BX)
 
-stored189:
+stored206:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y5, Y5
 	CMPQ       R9, $0x04
-	JLT        partial190
+	JLT        partial207
 	VMOVUPD    Y5, (DI)
-	JMP        stored193
+	JMP        stored210
 
-partial190:
+partial207:
 	LEAQ         (DI), BX
 	VMOVAPD      Y5, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo192
+	JZ           noTwo209
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo192:
+noTwo209:
 	TESTQ  $0x00000001, R9
-	JZ     stored193
+	JZ     stored210
 	VMOVSD X1, (BX)
 
-stored193:
+stored210:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile170
+	JGE  tile187
 
-tiles171:
+tiles188:
 	CMPQ R10, $0x00000002
-	JLT  tiles195
+	JLT  tiles212
 
-tile194:
+tile211:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   t_base+48(FP), SI
@@ -2079,9 +2346,9 @@ tile194:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done197
+	JLE    done214
 
-again196:
+again213:
 	VMASKMOVPD   (SI), Y0, Y3
 	VBROADCASTSD (BX), Y4
 	VFMADD231PD  Y3, Y4, Y1
@@ -2090,115 +2357,115 @@ again196:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again196
+	JNZ          again213
 
-done197:
+done214:
 	VMASKMOVPD (DI), Y0, Y3
 	VADDPD     Y3, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial198
+	JLT        partial215
 	VMOVUPD    Y1, (DI)
-	JMP        stored201
+	JMP        stored218
 
-partial198:
+partial215:
 	LEAQ         (DI), BX
 	VMOVAPD      Y1, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo200
+	JZ           noTwo217
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo200:
+noTwo217:
 	TESTQ  $0x00000001, R9
-	JZ     stored201
+	JZ     stored218
 	VMOVSD X1, (BX)
 
-stored201:
+stored218:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial202
+	JLT        partial219
 	VMOVUPD    Y2, (DI)
-	JMP        stored205
+	JMP        stored222
 
-partial202:
+partial219:
 	LEAQ         (DI), BX
 	VMOVAPD      Y2, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo204
+	JZ           noTwo221
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo204:
+noTwo221:
 	TESTQ  $0x00000001, R9
-	JZ     stored205
+	JZ     stored222
 	VMOVSD X1, (BX)
 
-stored205:
+stored222:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile194
+	JGE  tile211
 
-tiles195:
+tiles212:
 	CMPQ R10, $0x00000001
-	JLT  tiles207
+	JLT  tiles224
 
-tile206:
+tile223:
 	VXORPD Y1, Y1, Y1
 	MOVQ   t_base+48(FP), SI
 	ADDQ   R8, SI
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done209
+	JLE    done226
 
-again208:
+again225:
 	VMASKMOVPD   (SI), Y0, Y2
 	VBROADCASTSD (BX), Y3
 	VFMADD231PD  Y2, Y3, Y1
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again208
+	JNZ          again225
 
-done209:
+done226:
 	VMASKMOVPD (DI), Y0, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial210
+	JLT        partial227
 	VMOVUPD    Y1, (DI)
-	JMP        stored213
+	JMP        stored230
 
-partial210:
+partial227:
 	LEAQ         (DI), BX
 	VMOVAPD      Y1, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo212
+	JZ           noTwo229
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo212:
+noTwo229:
 	TESTQ  $0x00000001, R9
-	JZ     stored213
+	JZ     stored230
 	VMOVSD X1, (BX)
 
-stored213:
+stored230:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile206
+	JGE  tile223
 
-tiles207:
-	JMP done156
+tiles224:
+	JMP done173
 
-wider169:
+wider186:
 	SUBQ    $0x00000004, R9
 	LEAQ    constants<>+544(SB), DX
 	MOVQ    R9, BX
@@ -2209,9 +2476,9 @@ wider169:
 	ADDQ    R8, DI
 	MOVQ    d+80(FP), R10
 	CMPQ    R10, $0x00000005
-	JLT     tiles216
+	JLT     tiles233
 
-tile215:
+tile232:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -2227,9 +2494,9 @@ tile215:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done218
+	JLE    done235
 
-again217:
+again234:
 	VMOVUPD      (SI), Y11
 	VMASKMOVPD   32(SI), Y0, Y12
 	VBROADCASTSD (BX), Y13
@@ -2250,34 +2517,34 @@ again217:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again217
+	JNZ          again234
 
-done218:
+done235:
 	VMOVUPD    (DI), Y11
 	VADDPD     Y11, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial219
+	JLT        partial236
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored222
+	JMP        stored239
 
-partial219:
+partial236:
 	LEAQ         32(DI), BX
 	VMOVAPD      Y2, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo221
+	JZ           noTwo238
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo221:
+noTwo238:
 	TESTQ  $0x00000001, R9
-	JZ     stored222
+	JZ     stored239
 	VMOVSD X1, (BX)
 
-stored222:
+stored239:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y3, Y3
@@ -2285,25 +2552,25 @@ stored222:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial223
+	JLT        partial240
 	VMOVUPD    Y4, 32(DI)
-	JMP        stored226
+	JMP        stored243
 
-partial223:
+partial240:
 	LEAQ         32(DI), BX
 	VMOVAPD      Y4, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo225
+	JZ           noTwo242
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo225:
+noTwo242:
 	TESTQ  $0x00000001, R9
-	JZ     stored226
+	JZ     stored243
 	VMOVSD X1, (BX)
 
-stored226:
+stored243:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y5, Y5
@@ -2311,25 +2578,25 @@ stored226:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y6, Y6
 	CMPQ       R9, $0x04
-	JLT        partial227
+	JLT        partial244
 	VMOVUPD    Y6, 32(DI)
-	JMP        stored230
+	JMP        stored247
 
-partial227:
+partial244:
 	LEAQ         32(DI), BX
 	VMOVAPD      Y6, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo229
+	JZ           noTwo246
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo229:
+noTwo246:
 	TESTQ  $0x00000001, R9
-	JZ     stored230
+	JZ     stored247
 	VMOVSD X1, (BX)
 
-stored230:
+stored247:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y7, Y7
@@ -2337,25 +2604,25 @@ stored230:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y8, Y8
 	CMPQ       R9, $0x04
-	JLT        partial231
+	JLT        partial248
 	VMOVUPD    Y8, 32(DI)
-	JMP        stored234
+	JMP        stored251
 
-partial231:
+partial248:
 	LEAQ         32(DI), BX
 	VMOVAPD      Y8, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo233
+	JZ           noTwo250
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo233:
+noTwo250:
 	TESTQ  $0x00000001, R9
-	JZ     stored234
+	JZ     stored251
 	VMOVSD X1, (BX)
 
-stored234:
+stored251:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y9, Y9
@@ -2363,36 +2630,36 @@ stored234:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y10, Y10
 	CMPQ       R9, $0x04
-	JLT        partial235
+	JLT        partial252
 	VMOVUPD    Y10, 32(DI)
-	JMP        stored238
+	JMP        stored255
 
-partial235:
+partial252:
 	LEAQ         32(DI), BX
 	VMOVAPD      Y10, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo237
+	JZ           noTwo254
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo237:
+noTwo254:
 	TESTQ  $0x00000001, R9
-	JZ     stored238
+	JZ     stored255
 	VMOVSD X1, (BX)
 
-stored238:
+stored255:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile215
+	JGE  tile232
 
-tiles216:
+tiles233:
 	CMPQ R10, $0x00000002
-	JLT  tiles240
+	JLT  tiles257
 
-tile239:
+tile256:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -2402,9 +2669,9 @@ tile239:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done242
+	JLE    done259
 
-again241:
+again258:
 	VMOVUPD      (SI), Y5
 	VMASKMOVPD   32(SI), Y0, Y6
 	VBROADCASTSD (BX), Y7
@@ -2416,34 +2683,34 @@ again241:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again241
+	JNZ          again258
 
-done242:
+done259:
 	VMOVUPD    (DI), Y5
 	VADDPD     Y5, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial243
+	JLT        partial260
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored246
+	JMP        stored263
 
-partial243:
+partial260:
 	LEAQ         32(DI), BX
 	VMOVAPD      Y2, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo245
+	JZ           noTwo262
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo245:
+noTwo262:
 	TESTQ  $0x00000001, R9
-	JZ     stored246
+	JZ     stored263
 	VMOVSD X1, (BX)
 
-stored246:
+stored263:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y3, Y3
@@ -2451,36 +2718,36 @@ stored246:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial247
+	JLT        partial264
 	VMOVUPD    Y4, 32(DI)
-	JMP        stored250
+	JMP        stored267
 
-partial247:
+partial264:
 	LEAQ         32(DI), BX
 	VMOVAPD      Y4, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo249
+	JZ           noTwo266
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo249:
+noTwo266:
 	TESTQ  $0x00000001, R9
-	JZ     stored250
+	JZ     stored267
 	VMOVSD X1, (BX)
 
-stored250:
+stored267:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile239
+	JGE  tile256
 
-tiles240:
+tiles257:
 	CMPQ R10, $0x00000001
-	JLT  tiles252
+	JLT  tiles269
 
-tile251:
+tile268:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   t_base+48(FP), SI
@@ -2488,9 +2755,9 @@ tile251:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done254
+	JLE    done271
 
-again253:
+again270:
 	VMOVUPD      (SI), Y3
 	VMASKMOVPD   32(SI), Y0, Y4
 	VBROADCASTSD (BX), Y5
@@ -2499,49 +2766,49 @@ again253:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again253
+	JNZ          again270
 
-done254:
+done271:
 	VMOVUPD    (DI), Y3
 	VADDPD     Y3, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial255
+	JLT        partial272
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored258
+	JMP        stored275
 
-partial255:
+partial272:
 	LEAQ         32(DI), BX
 	VMOVAPD      Y2, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo257
+	JZ           noTwo274
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo257:
+noTwo274:
 	TESTQ  $0x00000001, R9
-	JZ     stored258
+	JZ     stored275
 	VMOVSD X1, (BX)
 
-stored258:
+stored275:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile251
+	JGE  tile268
 
-tiles252:
-done156:
+tiles269:
+done173:
 	VZEROUPPER
 	RET
 
 // func cavities256(w []float64, b []float64, m []float64, s []int32, d []int32, bAt []int, mAt []int, n int, ns []int32)
 // Requires: AVX, CMOV, MMX+
 TEXT ·cavities256(SB), $0-200
-	VBROADCASTSD constants<>+1280(SB), Y0
+	VBROADCASTSD constants<>+1504(SB), Y0
 	MOVQ         w_base+0(FP), AX
 	MOVQ         s_base+72(FP), CX
 	MOVQ         d_base+96(FP), DX
@@ -2554,20 +2821,20 @@ TEXT ·cavities256(SB), $0-200
 	CMOVQEQ      DI, R8
 	MOVQ         s_len+80(FP), R9
 	TESTQ        BX, BX
-	JZ           long259
+	JZ           long276
 	CMPQ         BX, $0x04
-	JG           long259
+	JG           long276
 	XORQ         R10, R10
 	LEAQ         constants<>+544(SB), R11
 	MOVQ         BX, R12
 	NEGQ         R12
 	VMOVUPD      (R11)(R12*8), Y1
 	TESTQ        R9, R9
-	JLE          done262
+	JLE          done279
 
-again261:
+again278:
 	CMPQ       CX, SI
-	JGE        last263
+	JGE        last280
 	MOVLQSX    32(CX), R11
 	MOVLQSX    32(DX), R12
 	ANDQ       $-2, R12
@@ -2578,20 +2845,20 @@ again261:
 	ADDQ       BX, R12
 	PREFETCHT0 (R8)(R12*8)
 
-last263:
+last280:
 	MOVLQSX (CX), R11
 	ADDQ    $0x04, CX
 	MOVQ    bAt_base+120(FP), R12
 	TESTQ   R12, R12
-	JZ      same264
+	JZ      same281
 	MOVQ    (R12)(R11*8), R12
-	JMP     found265
+	JMP     found282
 
-same264:
+same281:
 	MOVQ  R11, R12
 	IMULQ BX, R12
 
-found265:
+found282:
 	MOVQ    b_base+24(FP), R11
 	LEAQ    (R11)(R12*8), R12
 	MOVLQSX (DX), R11
@@ -2599,52 +2866,52 @@ found265:
 	XORQ    $0x01, R11
 	MOVQ    mAt_base+144(FP), R13
 	TESTQ   R13, R13
-	JZ      same266
+	JZ      same283
 	MOVQ    (R13)(R11*8), R13
-	JMP     found267
+	JMP     found284
 
-same266:
+same283:
 	MOVQ  R11, R13
 	IMULQ BX, R13
 
-found267:
+found284:
 	MOVQ       m_base+48(FP), R11
 	LEAQ       (R11)(R13*8), R13
 	VMASKMOVPD (R12)(R10*8), Y1, Y2
 	MOVQ       m_base+48(FP), R11
 	TESTQ      R11, R11
-	JZ         none268
+	JZ         none285
 	VMASKMOVPD (R13)(R10*8), Y1, Y3
 	VCMPPD     $0x00, Y0, Y3, Y4
 	VSUBPD     Y3, Y2, Y2
 	VBLENDVPD  Y4, Y0, Y2, Y2
 
-none268:
+none285:
 	VMOVAPD   Y0, Y3
 	VBLENDVPD Y1, Y2, Y3, Y3
 	VMOVUPD   Y3, (AX)(R10*8)
 	LEAQ      (AX)(BX*8), AX
 	DECQ      R9
-	JNZ       again261
+	JNZ       again278
 
-done262:
-	JMP done260
+done279:
+	JMP done277
 
-long259:
+long276:
 	XORQ  R10, R10
 	TESTQ R9, R9
-	JLE   done270
+	JLE   done287
 
-again269:
+again286:
 	MOVQ    ns_base+176(FP), R11
 	TESTQ   R11, R11
-	JZ      same271
+	JZ      same288
 	MOVLQSX (R11)(R10*4), BX
 
-same271:
+same288:
 	INCQ       R10
 	CMPQ       CX, SI
-	JGE        last272
+	JGE        last289
 	MOVLQSX    32(CX), R11
 	MOVLQSX    32(DX), R12
 	ANDQ       $-2, R12
@@ -2655,20 +2922,20 @@ same271:
 	ADDQ       BX, R12
 	PREFETCHT0 (R8)(R12*8)
 
-last272:
+last289:
 	MOVLQSX (CX), R11
 	ADDQ    $0x04, CX
 	MOVQ    bAt_base+120(FP), R12
 	TESTQ   R12, R12
-	JZ      same273
+	JZ      same290
 	MOVQ    (R12)(R11*8), R12
-	JMP     found274
+	JMP     found291
 
-same273:
+same290:
 	MOVQ  R11, R12
 	IMULQ BX, R12
 
-found274:
+found291:
 	MOVQ    b_base+24(FP), R11
 	LEAQ    (R11)(R12*8), R12
 	MOVLQSX (DX), R11
@@ -2676,66 +2943,66 @@ found274:
 	XORQ    $0x01, R11
 	MOVQ    mAt_base+144(FP), R13
 	TESTQ   R13, R13
-	JZ      same275
+	JZ      same292
 	MOVQ    (R13)(R11*8), R13
-	JMP     found276
+	JMP     found293
 
-same275:
+same292:
 	MOVQ  R11, R13
 	IMULQ BX, R13
 
-found276:
+found293:
 	MOVQ m_base+48(FP), R11
 	LEAQ (R11)(R13*8), R13
 	XORQ R11, R11
 	MOVQ BX, R14
 	CMPQ R14, $0x00000004
-	JLT  rest278
+	JLT  rest295
 
-whole277:
+whole294:
 	VMOVUPD   (R12)(R11*8), Y1
 	MOVQ      m_base+48(FP), R15
 	TESTQ     R15, R15
-	JZ        none279
+	JZ        none296
 	VMOVUPD   (R13)(R11*8), Y2
 	VCMPPD    $0x00, Y0, Y2, Y3
 	VSUBPD    Y2, Y1, Y1
 	VBLENDVPD Y3, Y0, Y1, Y1
 
-none279:
+none296:
 	VMOVUPD Y1, (AX)(R11*8)
 	ADDQ    $0x00000004, R11
 	SUBQ    $0x00000004, R14
 	CMPQ    R14, $0x00000004
-	JGE     whole277
+	JGE     whole294
 
-rest278:
+rest295:
 	TESTQ      R14, R14
-	JZ         done280
+	JZ         done297
 	LEAQ       constants<>+544(SB), R15
 	NEGQ       R14
 	VMOVUPD    (R15)(R14*8), Y1
 	VMASKMOVPD (R12)(R11*8), Y1, Y2
 	MOVQ       m_base+48(FP), R12
 	TESTQ      R12, R12
-	JZ         none281
+	JZ         none298
 	VMASKMOVPD (R13)(R11*8), Y1, Y3
 	VCMPPD     $0x00, Y0, Y3, Y4
 	VSUBPD     Y3, Y2, Y2
 	VBLENDVPD  Y4, Y0, Y2, Y2
 
-none281:
+none298:
 	VMOVAPD   Y0, Y3
 	VBLENDVPD Y1, Y2, Y3, Y3
 	VMOVUPD   Y3, (AX)(R11*8)
 
-done280:
+done297:
 	LEAQ (AX)(BX*8), AX
 	DECQ R9
-	JNZ  again269
+	JNZ  again286
 
-done270:
-done260:
+done287:
+done277:
 	VZEROUPPER
 	RET
 
@@ -2747,18 +3014,18 @@ TEXT ·products256(SB), $8-208
 	MOVQ  d_len+80(FP), DX
 	MOVQ  x+144(FP), BX
 	CMPQ  BX, $0x08
-	JNE   other282
+	JNE   other299
 	MOVQ  y+152(FP), BX
 	CMPQ  BX, $0x08
-	JNE   other282
+	JNE   other299
 	TESTQ DX, DX
-	JLE   done285
+	JLE   done302
 
-again284:
+again301:
 	MOVQ       d_len+80(FP), BX
 	SUBQ       DX, BX
 	CMPQ       DX, $0x08
-	JLE        last288
+	JLE        last305
 	MOVQ       e_base+96(FP), SI
 	MOVLQSX    32(SI)(BX*4), SI
 	MOVQ       p_base+120(FP), DI
@@ -2774,7 +3041,7 @@ again284:
 	PREFETCHT0 384(SI)
 	PREFETCHT0 448(SI)
 
-last288:
+last305:
 	MOVQ         e_base+96(FP), SI
 	MOVLQSX      (SI)(BX*4), SI
 	MOVQ         p_base+120(FP), DI
@@ -2783,7 +3050,7 @@ last288:
 	LEAQ         (DI)(SI*8), SI
 	MOVQ         d_base+72(FP), DI
 	TESTL        $0x00000001, (DI)(BX*4)
-	JNZ          back287
+	JNZ          back304
 	VBROADCASTSD (CX), Y0
 	VMULPD       (SI), Y0, Y1
 	VMULPD       32(SI), Y0, Y0
@@ -2812,9 +3079,9 @@ last288:
 	VADDPD       Y2, Y0, Y0
 	VMOVUPD      Y1, (AX)
 	VMOVUPD      Y0, 32(AX)
-	JMP          next286
+	JMP          next303
 
-back287:
+back304:
 	VMOVUPD     (CX), Y0
 	VMOVUPD     32(CX), Y1
 	VMULPD      (SI), Y0, Y2
@@ -2854,42 +3121,42 @@ back287:
 	VADDPD      Y1, Y0, Y0
 	VMOVUPD     Y0, 32(AX)
 
-next286:
+next303:
 	MOVQ x+144(FP), BX
 	LEAQ (CX)(BX*8), CX
 	MOVQ y+152(FP), BX
 	LEAQ (AX)(BX*8), AX
 	DECQ DX
-	JNZ  again284
+	JNZ  again301
 
-done285:
-	JMP done283
+done302:
+	JMP done300
 
-other282:
+other299:
 	TESTQ DX, DX
-	JLE   done290
+	JLE   done307
 
-again289:
+again306:
 	MOVQ    d_len+80(FP), BX
 	SUBQ    DX, BX
 	MOVQ    x+144(FP), SI
 	MOVQ    xs_base+160(FP), DI
 	TESTQ   DI, DI
-	JZ      same294
+	JZ      same311
 	MOVLQSX (DI)(BX*4), SI
 
-same294:
+same311:
 	MOVQ    SI, x+144(FP)
 	MOVQ    y+152(FP), SI
 	MOVQ    ys_base+184(FP), DI
 	TESTQ   DI, DI
-	JZ      same295
+	JZ      same312
 	MOVLQSX (DI)(BX*4), SI
 
-same295:
+same312:
 	MOVQ       SI, y+152(FP)
 	CMPQ       DX, $0x08
-	JLE        last293
+	JLE        last310
 	MOVQ       e_base+96(FP), SI
 	MOVLQSX    32(SI)(BX*4), SI
 	MOVQ       p_base+120(FP), DI
@@ -2905,7 +3172,7 @@ same295:
 	PREFETCHT0 384(SI)
 	PREFETCHT0 448(SI)
 
-last293:
+last310:
 	MOVQ    e_base+96(FP), SI
 	MOVLQSX (SI)(BX*4), SI
 	MOVQ    p_base+120(FP), DI
@@ -2914,16 +3181,16 @@ last293:
 	LEAQ    (DI)(SI*8), SI
 	MOVQ    d_base+72(FP), DI
 	TESTL   $0x00000001, (DI)(BX*4)
-	JNZ     back292
+	JNZ     back309
 	MOVQ    y+152(FP), BX
 	SHLQ    $0x03, BX
 	MOVQ    y+152(FP), DI
 	XORQ    R9, R9
 	MOVQ    DI, R10
 	CMPQ    R10, $0x00000010
-	JLT     few297
+	JLT     few314
 
-panel296:
+panel313:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -2936,9 +3203,9 @@ panel296:
 	LEAQ   (SI)(R9*1), R8
 	MOVQ   x+144(FP), R11
 	CMPQ   R11, $0x00000002
-	JLT    rows300
+	JLT    rows317
 
-row299:
+row316:
 	VBROADCASTSD (DI), Y8
 	VMOVUPD      (R8), Y9
 	VFMADD231PD  Y9, Y8, Y0
@@ -2961,13 +3228,13 @@ row299:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, R11
 	CMPQ         R11, $0x00000002
-	JGE          row299
+	JGE          row316
 
-rows300:
+rows317:
 	CMPQ R11, $0x00000001
-	JLT  rows302
+	JLT  rows319
 
-row301:
+row318:
 	VBROADCASTSD (DI), Y8
 	VMOVUPD      (R8), Y9
 	VFMADD231PD  Y9, Y8, Y0
@@ -2981,9 +3248,9 @@ row301:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row301
+	JGE          row318
 
-rows302:
+rows319:
 	VADDPD  Y4, Y0, Y0
 	VMOVUPD Y0, (AX)(R9*1)
 	VADDPD  Y5, Y1, Y1
@@ -2995,13 +3262,13 @@ rows302:
 	ADDQ    $0x00000080, R9
 	SUBQ    $0x00000010, R10
 	CMPQ    R10, $0x00000010
-	JGE     panel296
+	JGE     panel313
 
-few297:
+few314:
 	TESTQ   R10, R10
-	JZ      done298
+	JZ      done315
 	CMPQ    R10, $0x00000004
-	JGT     wider303
+	JGT     wider320
 	LEAQ    constants<>+544(SB), DI
 	MOVQ    R10, R8
 	NEGQ    R8
@@ -3012,9 +3279,9 @@ few297:
 	LEAQ    (SI)(R9*1), R8
 	MOVQ    x+144(FP), SI
 	CMPQ    SI, $0x00000002
-	JLT     rows305
+	JLT     rows322
 
-row304:
+row321:
 	VBROADCASTSD (DI), Y3
 	VMASKMOVPD   (R8), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y1
@@ -3025,13 +3292,13 @@ row304:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row304
+	JGE          row321
 
-rows305:
+rows322:
 	CMPQ SI, $0x00000001
-	JLT  rows307
+	JLT  rows324
 
-row306:
+row323:
 	VBROADCASTSD (DI), Y3
 	VMASKMOVPD   (R8), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y1
@@ -3039,16 +3306,16 @@ row306:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row306
+	JGE          row323
 
-rows307:
+rows324:
 	VADDPD  Y2, Y1, Y1
 	VMOVUPD Y1, (AX)(R9*1)
-	JMP     done298
+	JMP     done315
 
-wider303:
+wider320:
 	CMPQ    R10, $0x00000008
-	JGT     wider308
+	JGT     wider325
 	SUBQ    $0x00000004, R10
 	LEAQ    constants<>+544(SB), DI
 	MOVQ    R10, R8
@@ -3062,9 +3329,9 @@ wider303:
 	LEAQ    (SI)(R9*1), R8
 	MOVQ    x+144(FP), SI
 	CMPQ    SI, $0x00000002
-	JLT     rows310
+	JLT     rows327
 
-row309:
+row326:
 	VBROADCASTSD (DI), Y5
 	VMOVUPD      (R8), Y6
 	VFMADD231PD  Y6, Y5, Y1
@@ -3079,13 +3346,13 @@ row309:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row309
+	JGE          row326
 
-rows310:
+rows327:
 	CMPQ SI, $0x00000001
-	JLT  rows312
+	JLT  rows329
 
-row311:
+row328:
 	VBROADCASTSD (DI), Y5
 	VMOVUPD      (R8), Y6
 	VFMADD231PD  Y6, Y5, Y1
@@ -3095,18 +3362,18 @@ row311:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row311
+	JGE          row328
 
-rows312:
+rows329:
 	VADDPD  Y3, Y1, Y1
 	VMOVUPD Y1, (AX)(R9*1)
 	VADDPD  Y4, Y2, Y2
 	VMOVUPD Y2, 32(AX)(R9*1)
-	JMP     done298
+	JMP     done315
 
-wider308:
+wider325:
 	CMPQ    R10, $0x0000000c
-	JGT     wider313
+	JGT     wider330
 	SUBQ    $0x00000008, R10
 	LEAQ    constants<>+544(SB), DI
 	MOVQ    R10, R8
@@ -3122,9 +3389,9 @@ wider308:
 	LEAQ    (SI)(R9*1), R8
 	MOVQ    x+144(FP), SI
 	CMPQ    SI, $0x00000002
-	JLT     rows315
+	JLT     rows332
 
-row314:
+row331:
 	VBROADCASTSD (DI), Y7
 	VMOVUPD      (R8), Y8
 	VFMADD231PD  Y8, Y7, Y1
@@ -3143,13 +3410,13 @@ row314:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row314
+	JGE          row331
 
-rows315:
+rows332:
 	CMPQ SI, $0x00000001
-	JLT  rows317
+	JLT  rows334
 
-row316:
+row333:
 	VBROADCASTSD (DI), Y7
 	VMOVUPD      (R8), Y8
 	VFMADD231PD  Y8, Y7, Y1
@@ -3161,18 +3428,18 @@ row316:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row316
+	JGE          row333
 
-rows317:
+rows334:
 	VADDPD  Y4, Y1, Y1
 	VMOVUPD Y1, (AX)(R9*1)
 	VADDPD  Y5, Y2, Y2
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VADDPD  Y6, Y3, Y3
 	VMOVUPD Y3, 64(AX)(R9*1)
-	JMP     done298
+	JMP     done315
 
-wider313:
+wider330:
 	SUBQ    $0x0000000c, R10
 	LEAQ    constants<>+544(SB), DI
 	MOVQ    R10, R8
@@ -3190,9 +3457,9 @@ wider313:
 	LEAQ    (SI)(R9*1), R8
 	MOVQ    x+144(FP), SI
 	CMPQ    SI, $0x00000002
-	JLT     rows320
+	JLT     rows337
 
-row319:
+row336:
 	VBROADCASTSD (DI), Y9
 	VMOVUPD      (R8), Y10
 	VFMADD231PD  Y10, Y9, Y1
@@ -3215,13 +3482,13 @@ row319:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row319
+	JGE          row336
 
-rows320:
+rows337:
 	CMPQ SI, $0x00000001
-	JLT  rows322
+	JLT  rows339
 
-row321:
+row338:
 	VBROADCASTSD (DI), Y9
 	VMOVUPD      (R8), Y10
 	VFMADD231PD  Y10, Y9, Y1
@@ -3235,9 +3502,9 @@ row321:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row321
+	JGE          row338
 
-rows322:
+rows339:
 	VADDPD  Y5, Y1, Y1
 	VMOVUPD Y1, (AX)(R9*1)
 	VADDPD  Y6, Y2, Y2
@@ -3247,10 +3514,10 @@ rows322:
 	VADDPD  Y8, Y4, Y4
 	VMOVUPD Y4, 96(AX)(R9*1)
 
-done298:
-	JMP next291
+done315:
+	JMP next308
 
-back292:
+back309:
 	MOVQ x+144(FP), BX
 	SHLQ $0x03, BX
 	LEAQ (BX)(BX*2), DI
@@ -3260,9 +3527,9 @@ back292:
 	MOVQ y+152(FP), R8
 	MOVQ R8, R9
 	CMPQ R9, $0x00000004
-	JLT  few324
+	JLT  few341
 
-block323:
+block340:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -3272,9 +3539,9 @@ block323:
 	MOVQ   x+144(FP), R11
 	XORQ   R12, R12
 	CMPQ   R11, $0x00000004
-	JLT    rest327
+	JLT    rest344
 
-whole326:
+whole343:
 	VMOVUPD     (R10), Y4
 	VMOVUPD     (R8), Y5
 	VFMADD231PD Y5, Y4, Y0
@@ -3289,11 +3556,11 @@ whole326:
 	ADDQ        $0x00000004, R12
 	SUBQ        $0x00000004, R11
 	CMPQ        R11, $0x00000004
-	JGE         whole326
+	JGE         whole343
 
-rest327:
+rest344:
 	TESTQ       R11, R11
-	JZ          done329
+	JZ          done346
 	LEAQ        constants<>+544(SB), R12
 	NEGQ        R11
 	VMOVUPD     (R12)(R11*8), Y4
@@ -3309,7 +3576,7 @@ rest327:
 	ADDQ        $0x00000020, R10
 	ADDQ        $0x00000020, R8
 
-done329:
+done346:
 	VUNPCKHPD  Y1, Y0, Y4
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y4, Y0, Y0
@@ -3324,11 +3591,11 @@ done329:
 	LEAQ       (SI)(BX*4), SI
 	SUBQ       $0x00000004, R9
 	CMPQ       R9, $0x00000004
-	JGE        block323
+	JGE        block340
 
-few324:
+few341:
 	TESTQ  R9, R9
-	JZ     blocks325
+	JZ     blocks342
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -3338,36 +3605,36 @@ few324:
 	MOVQ   x+144(FP), R11
 	XORQ   R12, R12
 	CMPQ   R11, $0x00000004
-	JLT    rest332
+	JLT    rest349
 
-whole331:
+whole348:
 	VMOVUPD     (R10), Y4
 	VMOVUPD     (R8), Y5
 	VFMADD231PD Y5, Y4, Y0
 	CMPQ        R9, $0x00000001
-	JLE         column333
+	JLE         column350
 	VMOVUPD     (R8)(BX*1), Y5
 	VFMADD231PD Y5, Y4, Y1
 	CMPQ        R9, $0x00000002
-	JLE         column333
+	JLE         column350
 	VMOVUPD     (R8)(BX*2), Y5
 	VFMADD231PD Y5, Y4, Y2
 	CMPQ        R9, $0x00000003
-	JLE         column333
+	JLE         column350
 	VMOVUPD     (R8)(DI*1), Y5
 	VFMADD231PD Y5, Y4, Y3
 
-column333:
+column350:
 	ADDQ $0x00000020, R10
 	ADDQ $0x00000020, R8
 	ADDQ $0x00000004, R12
 	SUBQ $0x00000004, R11
 	CMPQ R11, $0x00000004
-	JGE  whole331
+	JGE  whole348
 
-rest332:
+rest349:
 	TESTQ       R11, R11
-	JZ          done334
+	JZ          done351
 	LEAQ        constants<>+544(SB), R12
 	NEGQ        R11
 	VMOVUPD     (R12)(R11*8), Y4
@@ -3375,23 +3642,23 @@ rest332:
 	VMASKMOVPD  (R8), Y4, Y6
 	VFMADD231PD Y6, Y5, Y0
 	CMPQ        R9, $0x00000001
-	JLE         column335
+	JLE         column352
 	VMASKMOVPD  (R8)(BX*1), Y4, Y6
 	VFMADD231PD Y6, Y5, Y1
 	CMPQ        R9, $0x00000002
-	JLE         column335
+	JLE         column352
 	VMASKMOVPD  (R8)(BX*2), Y4, Y6
 	VFMADD231PD Y6, Y5, Y2
 	CMPQ        R9, $0x00000003
-	JLE         column335
+	JLE         column352
 	VMASKMOVPD  (R8)(DI*1), Y4, Y4
 	VFMADD231PD Y4, Y5, Y3
 
-column335:
+column352:
 	ADDQ $0x00000020, R10
 	ADDQ $0x00000020, R8
 
-done334:
+done351:
 	VUNPCKHPD  Y1, Y0, Y4
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y4, Y0, Y0
@@ -3405,19 +3672,19 @@ done334:
 	ADDQ       $0x00000020, AX
 	LEAQ       (SI)(BX*4), SI
 
-blocks325:
+blocks342:
 	MOVQ (SP), AX
 
-next291:
+next308:
 	MOVQ x+144(FP), BX
 	LEAQ (CX)(BX*8), CX
 	MOVQ y+152(FP), BX
 	LEAQ (AX)(BX*8), AX
 	DECQ DX
-	JNZ  again289
+	JNZ  again306
 
-done290:
-done283:
+done307:
+done300:
 	VZEROUPPER
 	RET
 
@@ -3435,9 +3702,9 @@ TEXT ·absorb256(SB), $0-208
 	MOVQ         list+176(FP), DX
 	MOVQ         count+184(FP), BX
 	TESTQ        BX, BX
-	JLE          done338
+	JLE          done355
 
-again337:
+again354:
 	MOVQ    potentials_base+48(FP), SI
 	MOVQ    16(DX), DI
 	LEAQ    (SI)(DI*8), DI
@@ -3447,37 +3714,37 @@ again337:
 	MOVLQSX 28(DX), SI
 	MOVLQSX 32(DX), R9
 	CMPQ    SI, $0x04
-	JG      long339
+	JG      long356
 	CMPQ    SI, $0x02
-	JNE     more341
+	JNE     more358
 	VMOVUPD (DI), X5
 	TESTQ   R9, R9
-	JLE     done343
+	JLE     done360
 
-again342:
+again359:
 	MOVLQSX (CX), DI
 	ADDQ    $0x04, CX
 	MOVQ    rho_base+144(FP), R10
 	MOVQ    messageAt_base+120(FP), R11
 	TESTQ   R11, R11
-	JZ      same345
+	JZ      same362
 	MOVQ    (R11)(DI*8), R11
-	JMP     found346
+	JMP     found363
 
-same345:
+same362:
 	MOVQ  DI, R11
 	IMULQ SI, R11
 
-found346:
+found363:
 	MOVQ     messages_base+0(FP), R12
 	LEAQ     (R12)(R11*8), R11
 	VMOVDDUP same+168(FP), X6
 	TESTQ    R10, R10
-	JZ       same344
+	JZ       same361
 	SHRQ     $0x01, DI
 	VMOVDDUP (R10)(DI*8), X6
 
-same344:
+same361:
 	VMOVUPD   (AX), X7
 	VMOVAPD   X7, X8
 	VPERMILPD $0x55, X8, X9
@@ -3485,17 +3752,17 @@ same344:
 	VMOVUPD   (R11), X9
 	VSUBPD    X8, X7, X7
 	VUCOMISD  X2, X0
-	JE        undamped347
+	JE        undamped364
 	VCMPPD    $0x04, X9, X7, X11
 	VMULPD    X0, X9, X8
 	VMULPD    X1, X7, X10
 	VADDPD    X8, X10, X10
 	VBLENDVPD X11, X10, X7, X7
 
-undamped347:
+undamped364:
 	VCMPPD      $0x04, X9, X7, X8
 	VSUBPD      X9, X7, X9
-	VANDPD      constants<>+1312(SB), X9, X9
+	VANDPD      constants<>+1280(SB), X9, X9
 	VANDPD      X8, X9, X9
 	VPCMPGTQ    X4, X9, X8
 	VBLENDVPD   X8, X9, X4, X4
@@ -3503,58 +3770,58 @@ undamped347:
 	VFMADD231PD X7, X6, X5
 	LEAQ        (AX)(SI*8), AX
 	DECQ        R9
-	JNZ         again342
+	JNZ         again359
 
-done343:
+done360:
 	CMPQ      8(DX), $0x00
-	JE        zero348
+	JE        zero365
 	VMOVAPD   X5, X6
 	VPERMILPD $0x55, X6, X7
 	VMAXPD    X7, X6, X6
-	VMAXPD    constants<>+1344(SB), X6, X6
+	VMAXPD    constants<>+1536(SB), X6, X6
 	VSUBPD    X6, X5, X5
 	VMOVDDUP  8(DX), X6
 	VMULPD    X6, X5, X5
 
-zero348:
+zero365:
 	VMOVUPD X5, (R8)
-	JMP     absorbed340
+	JMP     absorbed357
 
-more341:
+more358:
 	LEAQ       constants<>+544(SB), R10
 	MOVQ       SI, R11
 	NEGQ       R11
 	VMOVUPD    (R10)(R11*8), Y5
 	VMASKMOVPD (DI), Y5, Y6
 	TESTQ      R9, R9
-	JLE        done350
+	JLE        done367
 
-again349:
+again366:
 	MOVLQSX (CX), DI
 	ADDQ    $0x04, CX
 	MOVQ    rho_base+144(FP), R10
 	MOVQ    messageAt_base+120(FP), R11
 	TESTQ   R11, R11
-	JZ      same352
+	JZ      same369
 	MOVQ    (R11)(DI*8), R11
-	JMP     found353
+	JMP     found370
 
-same352:
+same369:
 	MOVQ  DI, R11
 	IMULQ SI, R11
 
-found353:
+found370:
 	MOVQ         messages_base+0(FP), R12
 	LEAQ         (R12)(R11*8), R11
 	VBROADCASTSD same+168(FP), Y7
 	TESTQ        R10, R10
-	JZ           same351
+	JZ           same368
 	SHRQ         $0x01, DI
 	VBROADCASTSD (R10)(DI*8), Y7
 
-same351:
+same368:
 	VMASKMOVPD   (AX), Y5, Y8
-	VBROADCASTSD constants<>+1280(SB), Y9
+	VBROADCASTSD constants<>+1504(SB), Y9
 	VBLENDVPD    Y5, Y8, Y9, Y9
 	VMOVAPD      Y9, Y9
 	VPERM2F128   $0x01, Y9, Y9, Y10
@@ -3565,280 +3832,258 @@ same351:
 	VSUBPD       Y9, Y8, Y8
 	VANDPD       Y5, Y8, Y8
 	VUCOMISD     X2, X0
-	JE           undamped354
+	JE           undamped371
 	VCMPPD       $0x04, Y10, Y8, Y12
 	VMULPD       Y0, Y10, Y9
 	VMULPD       Y1, Y8, Y11
 	VADDPD       Y9, Y11, Y11
 	VBLENDVPD    Y12, Y11, Y8, Y8
 
-undamped354:
+undamped371:
 	VCMPPD    $0x04, Y10, Y8, Y9
 	VSUBPD    Y10, Y8, Y10
-	VANDPD    constants<>+1312(SB), Y10, Y10
+	VANDPD    constants<>+1280(SB), Y10, Y10
 	VANDPD    Y9, Y10, Y10
 	VPCMPGTQ  Y3, Y10, Y9
 	VBLENDVPD Y9, Y10, Y3, Y3
 	CMPQ      SI, $0x04
-	JLT       partial355
+	JLT       partial372
 	VMOVUPD   Y8, (R11)
-	JMP       stored358
+	JMP       stored375
 
-partial355:
+partial372:
 	LEAQ         (R11), DI
 	VMOVAPD      Y8, Y9
 	TESTQ        $0x00000002, SI
-	JZ           noTwo357
+	JZ           noTwo374
 	VMOVUPD      X9, (DI)
 	VEXTRACTF128 $0x01, Y9, X9
 	ADDQ         $0x00000010, DI
 
-noTwo357:
+noTwo374:
 	TESTQ  $0x00000001, SI
-	JZ     stored358
+	JZ     stored375
 	VMOVSD X9, (DI)
 
-stored358:
+stored375:
 	VFMADD231PD Y8, Y7, Y6
 	LEAQ        (AX)(SI*8), AX
 	DECQ        R9
-	JNZ         again349
+	JNZ         again366
 
-done350:
+done367:
 	CMPQ         8(DX), $0x00
-	JE           zero359
-	VBROADCASTSD constants<>+1280(SB), Y7
+	JE           zero376
+	VBROADCASTSD constants<>+1504(SB), Y7
 	VBLENDVPD    Y5, Y6, Y7, Y7
 	VMOVAPD      Y7, Y5
 	VPERM2F128   $0x01, Y5, Y5, Y7
 	VMAXPD       Y7, Y5, Y5
 	VPERMILPD    $0x55, Y5, Y7
 	VMAXPD       Y7, Y5, Y5
-	VMAXPD       constants<>+1344(SB), Y5, Y5
+	VMAXPD       constants<>+1536(SB), Y5, Y5
 	VSUBPD       Y5, Y6, Y6
 	VBROADCASTSD 8(DX), Y5
 	VMULPD       Y5, Y6, Y6
 
-zero359:
+zero376:
 	CMPQ    SI, $0x04
-	JLT     partial360
+	JLT     partial377
 	VMOVUPD Y6, (R8)
-	JMP     stored363
+	JMP     stored380
 
-partial360:
+partial377:
 	LEAQ         (R8), DI
 	VMOVAPD      Y6, Y5
 	TESTQ        $0x00000002, SI
-	JZ           noTwo362
+	JZ           noTwo379
 	VMOVUPD      X5, (DI)
 	VEXTRACTF128 $0x01, Y5, X5
 	ADDQ         $0x00000010, DI
 
-noTwo362:
+noTwo379:
 	TESTQ  $0x00000001, SI
-	JZ     stored363
+	JZ     stored380
 	VMOVSD X5, (DI)
 
-stored363:
-	JMP absorbed340
+stored380:
+	JMP absorbed357
 
-long339:
+long356:
 	XORQ R10, R10
 	MOVQ SI, R11
 	CMPQ R11, $0x00000004
-	JLT  rest365
+	JLT  rest382
 
-whole364:
+whole381:
 	VMOVUPD (DI)(R10*8), Y5
 	VMOVUPD Y5, (R8)(R10*8)
 	ADDQ    $0x00000004, R10
 	SUBQ    $0x00000004, R11
 	CMPQ    R11, $0x00000004
-	JGE     whole364
+	JGE     whole381
 
-rest365:
+rest382:
 	TESTQ      R11, R11
-	JZ         done366
+	JZ         done383
 	LEAQ       constants<>+544(SB), R12
-	MOVQ       R11, R13
-	NEGQ       R13
-	VMOVUPD    (R12)(R13*8), Y5
+	NEGQ       R11
+	VMOVUPD    (R12)(R11*8), Y5
 	VMASKMOVPD (DI)(R10*8), Y5, Y5
-	CMPQ       R11, $0x04
-	JLT        partial367
 	VMOVUPD    Y5, (R8)(R10*8)
-	JMP        stored370
 
-partial367:
-	LEAQ         (R8)(R10*8), DI
-	VMOVAPD      Y5, Y5
-	TESTQ        $0x00000002, R11
-	JZ           noTwo369
-	VMOVUPD      X5, (DI)
-	VEXTRACTF128 $0x01, Y5, X5
-	ADDQ         $0x00000010, DI
-
-noTwo369:
-	TESTQ  $0x00000001, R11
-	JZ     stored370
-	VMOVSD X5, (DI)
-
-stored370:
-done366:
+done383:
 	TESTQ R9, R9
-	JLE   done372
+	JLE   done385
 
-again371:
+again384:
 	MOVLQSX (CX), DI
 	ADDQ    $0x04, CX
 	MOVQ    rho_base+144(FP), R10
 	MOVQ    messageAt_base+120(FP), R11
 	TESTQ   R11, R11
-	JZ      same374
+	JZ      same387
 	MOVQ    (R11)(DI*8), R11
-	JMP     found375
+	JMP     found388
 
-same374:
+same387:
 	MOVQ  DI, R11
 	IMULQ SI, R11
 
-found375:
+found388:
 	MOVQ         messages_base+0(FP), R12
 	LEAQ         (R12)(R11*8), R11
 	VBROADCASTSD same+168(FP), Y5
 	TESTQ        R10, R10
-	JZ           same373
+	JZ           same386
 	SHRQ         $0x01, DI
 	VBROADCASTSD (R10)(DI*8), Y5
 
-same373:
-	VBROADCASTSD constants<>+1280(SB), Y6
+same386:
+	VBROADCASTSD constants<>+1504(SB), Y6
 	CMPQ         SI, $0x08
-	JNE          other376
+	JNE          other389
 	XORQ         DI, DI
 	VMOVUPD      (AX)(DI*8), Y7
 	VMAXPD       Y7, Y6, Y6
 	VMOVUPD      32(AX)(DI*8), Y7
 	VMAXPD       Y7, Y6, Y6
-	JMP          row377
+	JMP          row390
 
-other376:
+other389:
 	XORQ DI, DI
 	MOVQ SI, R10
 	CMPQ R10, $0x00000004
-	JLT  rest379
+	JLT  rest392
 
-whole378:
+whole391:
 	VMOVUPD (AX)(DI*8), Y7
 	VMAXPD  Y7, Y6, Y6
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, R10
 	CMPQ    R10, $0x00000004
-	JGE     whole378
+	JGE     whole391
 
-rest379:
+rest392:
 	TESTQ        R10, R10
-	JZ           done380
+	JZ           done393
 	LEAQ         constants<>+544(SB), R12
 	NEGQ         R10
 	VMOVUPD      (R12)(R10*8), Y7
 	VMASKMOVPD   (AX)(DI*8), Y7, Y8
-	VBROADCASTSD constants<>+1280(SB), Y9
+	VBROADCASTSD constants<>+1504(SB), Y9
 	VBLENDVPD    Y7, Y8, Y9, Y9
 	VMAXPD       Y9, Y6, Y6
 
-done380:
-row377:
+done393:
+row390:
 	VPERM2F128 $0x01, Y6, Y6, Y7
 	VMAXPD     Y7, Y6, Y6
 	VPERMILPD  $0x55, Y6, Y7
 	VMAXPD     Y7, Y6, Y6
 	CMPQ       SI, $0x08
-	JNE        other381
+	JNE        other394
 	XORQ       DI, DI
 	VMOVUPD    (AX)(DI*8), Y7
 	VMOVUPD    (R11)(DI*8), Y8
 	VSUBPD     Y6, Y7, Y7
 	VUCOMISD   X2, X0
-	JE         undamped383
+	JE         undamped396
 	VCMPPD     $0x04, Y8, Y7, Y11
 	VMULPD     Y0, Y8, Y9
 	VMULPD     Y1, Y7, Y10
 	VADDPD     Y9, Y10, Y10
 	VBLENDVPD  Y11, Y10, Y7, Y7
 
-undamped383:
+undamped396:
 	VCMPPD      $0x04, Y8, Y7, Y9
 	VSUBPD      Y8, Y7, Y8
-	VANDPD      constants<>+1312(SB), Y8, Y8
+	VANDPD      constants<>+1280(SB), Y8, Y8
 	VANDPD      Y9, Y8, Y8
 	VPCMPGTQ    Y3, Y8, Y9
 	VBLENDVPD   Y9, Y8, Y3, Y3
 	VMOVUPD     Y7, (R11)(DI*8)
-	VMOVUPD     (R8)(DI*8), Y8
-	VFMADD231PD Y7, Y5, Y8
-	VMOVUPD     Y8, (R8)(DI*8)
+	VFMADD213PD (R8)(DI*8), Y5, Y7
+	VMOVUPD     Y7, (R8)(DI*8)
 	VMOVUPD     32(AX)(DI*8), Y7
 	VMOVUPD     32(R11)(DI*8), Y8
 	VSUBPD      Y6, Y7, Y7
 	VUCOMISD    X2, X0
-	JE          undamped384
+	JE          undamped397
 	VCMPPD      $0x04, Y8, Y7, Y10
 	VMULPD      Y0, Y8, Y6
 	VMULPD      Y1, Y7, Y9
 	VADDPD      Y6, Y9, Y9
 	VBLENDVPD   Y10, Y9, Y7, Y7
 
-undamped384:
+undamped397:
 	VCMPPD      $0x04, Y8, Y7, Y6
 	VSUBPD      Y8, Y7, Y8
-	VANDPD      constants<>+1312(SB), Y8, Y8
+	VANDPD      constants<>+1280(SB), Y8, Y8
 	VANDPD      Y6, Y8, Y8
 	VPCMPGTQ    Y3, Y8, Y6
 	VBLENDVPD   Y6, Y8, Y3, Y3
 	VMOVUPD     Y7, 32(R11)(DI*8)
-	VMOVUPD     32(R8)(DI*8), Y6
-	VFMADD231PD Y7, Y5, Y6
-	VMOVUPD     Y6, 32(R8)(DI*8)
-	JMP         row382
+	VFMADD213PD 32(R8)(DI*8), Y5, Y7
+	VMOVUPD     Y7, 32(R8)(DI*8)
+	JMP         row395
 
-other381:
+other394:
 	XORQ DI, DI
 	MOVQ SI, R10
 	CMPQ R10, $0x00000004
-	JLT  rest386
+	JLT  rest399
 
-whole385:
+whole398:
 	VMOVUPD   (AX)(DI*8), Y7
 	VMOVUPD   (R11)(DI*8), Y8
 	VSUBPD    Y6, Y7, Y7
 	VUCOMISD  X2, X0
-	JE        undamped387
+	JE        undamped400
 	VCMPPD    $0x04, Y8, Y7, Y11
 	VMULPD    Y0, Y8, Y9
 	VMULPD    Y1, Y7, Y10
 	VADDPD    Y9, Y10, Y10
 	VBLENDVPD Y11, Y10, Y7, Y7
 
-undamped387:
+undamped400:
 	VCMPPD      $0x04, Y8, Y7, Y9
 	VSUBPD      Y8, Y7, Y8
-	VANDPD      constants<>+1312(SB), Y8, Y8
+	VANDPD      constants<>+1280(SB), Y8, Y8
 	VANDPD      Y9, Y8, Y8
 	VPCMPGTQ    Y3, Y8, Y9
 	VBLENDVPD   Y9, Y8, Y3, Y3
 	VMOVUPD     Y7, (R11)(DI*8)
-	VMOVUPD     (R8)(DI*8), Y8
-	VFMADD231PD Y7, Y5, Y8
-	VMOVUPD     Y8, (R8)(DI*8)
+	VFMADD213PD (R8)(DI*8), Y5, Y7
+	VMOVUPD     Y7, (R8)(DI*8)
 	ADDQ        $0x00000004, DI
 	SUBQ        $0x00000004, R10
 	CMPQ        R10, $0x00000004
-	JGE         whole385
+	JGE         whole398
 
-rest386:
+rest399:
 	TESTQ      R10, R10
-	JZ         done388
+	JZ         done401
 	LEAQ       constants<>+544(SB), R12
 	MOVQ       R10, R13
 	NEGQ       R13
@@ -3848,110 +4093,91 @@ rest386:
 	VSUBPD     Y6, Y8, Y8
 	VANDPD     Y7, Y8, Y8
 	VUCOMISD   X2, X0
-	JE         undamped389
-	VCMPPD     $0x04, Y9, Y8, Y11
+	JE         undamped402
+	VCMPPD     $0x04, Y9, Y8, Y10
 	VMULPD     Y0, Y9, Y6
-	VMULPD     Y1, Y8, Y10
-	VADDPD     Y6, Y10, Y10
-	VBLENDVPD  Y11, Y10, Y8, Y8
+	VMULPD     Y1, Y8, Y7
+	VADDPD     Y6, Y7, Y7
+	VBLENDVPD  Y10, Y7, Y8, Y8
 
-undamped389:
+undamped402:
 	VCMPPD    $0x04, Y9, Y8, Y6
-	VSUBPD    Y9, Y8, Y9
-	VANDPD    constants<>+1312(SB), Y9, Y9
-	VANDPD    Y6, Y9, Y9
-	VPCMPGTQ  Y3, Y9, Y6
-	VBLENDVPD Y6, Y9, Y3, Y3
+	VSUBPD    Y9, Y8, Y7
+	VANDPD    constants<>+1280(SB), Y7, Y7
+	VANDPD    Y6, Y7, Y7
+	VPCMPGTQ  Y3, Y7, Y6
+	VBLENDVPD Y6, Y7, Y3, Y3
 	CMPQ      R10, $0x04
-	JLT       partial390
+	JLT       partial403
 	VMOVUPD   Y8, (R11)(DI*8)
-	JMP       stored393
+	JMP       stored406
 
-partial390:
+partial403:
 	LEAQ         (R11)(DI*8), R11
 	VMOVAPD      Y8, Y6
 	TESTQ        $0x00000002, R10
-	JZ           noTwo392
+	JZ           noTwo405
 	VMOVUPD      X6, (R11)
 	VEXTRACTF128 $0x01, Y6, X6
 	ADDQ         $0x00000010, R11
 
-noTwo392:
+noTwo405:
 	TESTQ  $0x00000001, R10
-	JZ     stored393
+	JZ     stored406
 	VMOVSD X6, (R11)
 
-stored393:
-	VMASKMOVPD  (R8)(DI*8), Y7, Y6
-	VFMADD231PD Y8, Y5, Y6
-	CMPQ        R10, $0x04
-	JLT         partial394
-	VMOVUPD     Y6, (R8)(DI*8)
-	JMP         stored397
+stored406:
+	VFMADD213PD (R8)(DI*8), Y5, Y8
+	VMOVUPD     Y8, (R8)(DI*8)
 
-partial394:
-	LEAQ         (R8)(DI*8), DI
-	VMOVAPD      Y6, Y5
-	TESTQ        $0x00000002, R10
-	JZ           noTwo396
-	VMOVUPD      X5, (DI)
-	VEXTRACTF128 $0x01, Y5, X5
-	ADDQ         $0x00000010, DI
-
-noTwo396:
-	TESTQ  $0x00000001, R10
-	JZ     stored397
-	VMOVSD X5, (DI)
-
-stored397:
-done388:
-row382:
+done401:
+row395:
 	LEAQ (AX)(SI*8), AX
 	DECQ R9
-	JNZ  again371
+	JNZ  again384
 
-done372:
+done385:
 	CMPQ         8(DX), $0x00
-	JE           zero398
-	VBROADCASTSD constants<>+1280(SB), Y5
+	JE           zero407
+	VBROADCASTSD constants<>+1504(SB), Y5
 	CMPQ         SI, $0x08
-	JNE          other399
+	JNE          other408
 	XORQ         DI, DI
 	VMOVUPD      (R8)(DI*8), Y6
 	VMAXPD       Y6, Y5, Y5
 	VMOVUPD      32(R8)(DI*8), Y6
 	VMAXPD       Y6, Y5, Y5
-	JMP          row400
+	JMP          row409
 
-other399:
+other408:
 	XORQ DI, DI
 	MOVQ SI, R9
 	CMPQ R9, $0x00000004
-	JLT  rest402
+	JLT  rest411
 
-whole401:
+whole410:
 	VMOVUPD (R8)(DI*8), Y6
 	VMAXPD  Y6, Y5, Y5
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, R9
 	CMPQ    R9, $0x00000004
-	JGE     whole401
+	JGE     whole410
 
-rest402:
+rest411:
 	TESTQ        R9, R9
-	JZ           done403
+	JZ           done412
 	LEAQ         constants<>+544(SB), R10
 	NEGQ         R9
 	VMOVUPD      (R10)(R9*8), Y6
-	VMASKMOVPD   (R8)(DI*8), Y6, Y7
-	VBROADCASTSD constants<>+1280(SB), Y8
+	VMOVUPD      (R8)(DI*8), Y7
+	VBROADCASTSD constants<>+1504(SB), Y8
 	VBLENDVPD    Y6, Y7, Y8, Y8
 	VMAXPD       Y8, Y5, Y5
 
-done403:
-row400:
+done412:
+row409:
 	CMPQ         SI, $0x08
-	JNE          other404
+	JNE          other413
 	XORQ         SI, SI
 	VMOVUPD      (R8)(SI*8), Y6
 	VMOVAPD      Y5, Y7
@@ -3959,7 +4185,7 @@ row400:
 	VMAXPD       Y8, Y7, Y7
 	VPERMILPD    $0x55, Y7, Y8
 	VMAXPD       Y8, Y7, Y7
-	VMAXPD       constants<>+1344(SB), Y7, Y7
+	VMAXPD       constants<>+1536(SB), Y7, Y7
 	VSUBPD       Y7, Y6, Y6
 	VBROADCASTSD 8(DX), Y7
 	VMULPD       Y7, Y6, Y6
@@ -3970,26 +4196,26 @@ row400:
 	VMAXPD       Y7, Y5, Y5
 	VPERMILPD    $0x55, Y5, Y7
 	VMAXPD       Y7, Y5, Y5
-	VMAXPD       constants<>+1344(SB), Y5, Y5
+	VMAXPD       constants<>+1536(SB), Y5, Y5
 	VSUBPD       Y5, Y6, Y6
 	VBROADCASTSD 8(DX), Y5
 	VMULPD       Y5, Y6, Y6
 	VMOVUPD      Y6, 32(R8)(SI*8)
-	JMP          row405
+	JMP          row414
 
-other404:
+other413:
 	XORQ DI, DI
 	CMPQ SI, $0x00000004
-	JLT  rest407
+	JLT  rest416
 
-whole406:
+whole415:
 	VMOVUPD      (R8)(DI*8), Y6
 	VMOVAPD      Y5, Y7
 	VPERM2F128   $0x01, Y7, Y7, Y8
 	VMAXPD       Y8, Y7, Y7
 	VPERMILPD    $0x55, Y7, Y8
 	VMAXPD       Y8, Y7, Y7
-	VMAXPD       constants<>+1344(SB), Y7, Y7
+	VMAXPD       constants<>+1536(SB), Y7, Y7
 	VSUBPD       Y7, Y6, Y6
 	VBROADCASTSD 8(DX), Y7
 	VMULPD       Y7, Y6, Y6
@@ -3997,54 +4223,35 @@ whole406:
 	ADDQ         $0x00000004, DI
 	SUBQ         $0x00000004, SI
 	CMPQ         SI, $0x00000004
-	JGE          whole406
+	JGE          whole415
 
-rest407:
+rest416:
 	TESTQ        SI, SI
-	JZ           done408
+	JZ           done417
 	LEAQ         constants<>+544(SB), R9
-	MOVQ         SI, R10
-	NEGQ         R10
-	VMOVUPD      (R9)(R10*8), Y6
-	VMASKMOVPD   (R8)(DI*8), Y6, Y6
+	NEGQ         SI
+	VMOVUPD      (R9)(SI*8), Y6
+	VMOVUPD      (R8)(DI*8), Y6
 	VMOVAPD      Y5, Y5
 	VPERM2F128   $0x01, Y5, Y5, Y7
 	VMAXPD       Y7, Y5, Y5
 	VPERMILPD    $0x55, Y5, Y7
 	VMAXPD       Y7, Y5, Y5
-	VMAXPD       constants<>+1344(SB), Y5, Y5
+	VMAXPD       constants<>+1536(SB), Y5, Y5
 	VSUBPD       Y5, Y6, Y6
 	VBROADCASTSD 8(DX), Y5
 	VMULPD       Y5, Y6, Y6
-	CMPQ         SI, $0x04
-	JLT          partial409
 	VMOVUPD      Y6, (R8)(DI*8)
-	JMP          stored412
 
-partial409:
-	LEAQ         (R8)(DI*8), DI
-	VMOVAPD      Y6, Y5
-	TESTQ        $0x00000002, SI
-	JZ           noTwo411
-	VMOVUPD      X5, (DI)
-	VEXTRACTF128 $0x01, Y5, X5
-	ADDQ         $0x00000010, DI
-
-noTwo411:
-	TESTQ  $0x00000001, SI
-	JZ     stored412
-	VMOVSD X5, (DI)
-
-stored412:
-done408:
-row405:
-zero398:
-absorbed340:
+done417:
+row414:
+zero407:
+absorbed357:
 	ADDQ $0x00000028, DX
 	DECQ BX
-	JNZ  again337
+	JNZ  again354
 
-done338:
+done355:
 	VPCMPGTQ   Y3, Y4, Y0
 	VBLENDVPD  Y0, Y4, Y3, Y3
 	VPERM2F128 $0x01, Y3, Y3, Y0
@@ -4065,46 +4272,46 @@ TEXT ·totals256(SB), $0-64
 	MOVQ  list+48(FP), DX
 	MOVQ  count+56(FP), BX
 	TESTQ BX, BX
-	JLE   done415
+	JLE   done420
 
-again414:
+again419:
 	MOVLQSX 24(DX), SI
 	LEAQ    (CX)(SI*8), SI
 	VXORPD  Y0, Y0, Y0
 	MOVLQSX 28(DX), DI
 	CMPQ    DI, $0x08
-	JNE     other416
+	JNE     other421
 	XORQ    DI, DI
 	VMOVUPD (SI)(DI*8), Y1
 	VADDPD  Y1, Y0, Y0
 	VMOVUPD 32(SI)(DI*8), Y1
 	VADDPD  Y1, Y0, Y0
-	JMP     row417
+	JMP     row422
 
-other416:
+other421:
 	XORQ R8, R8
 	CMPQ DI, $0x00000004
-	JLT  rest419
+	JLT  rest424
 
-whole418:
+whole423:
 	VMOVUPD (SI)(R8*8), Y1
 	VADDPD  Y1, Y0, Y0
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, DI
 	CMPQ    DI, $0x00000004
-	JGE     whole418
+	JGE     whole423
 
-rest419:
+rest424:
 	TESTQ      DI, DI
-	JZ         done420
+	JZ         done425
 	LEAQ       constants<>+544(SB), R9
 	NEGQ       DI
 	VMOVUPD    (R9)(DI*8), Y1
 	VMASKMOVPD (SI)(R8*8), Y1, Y1
 	VADDPD     Y1, Y0, Y0
 
-done420:
-row417:
+done425:
+row422:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VPERMILPD  $0x55, Y0, Y1
@@ -4113,9 +4320,9 @@ row417:
 	ADDQ       $0x08, AX
 	ADDQ       $0x00000028, DX
 	DECQ       BX
-	JNZ        again414
+	JNZ        again419
 
-done415:
+done420:
 	VZEROUPPER
 	RET
 
@@ -4129,9 +4336,9 @@ TEXT ·settle256(SB), $0-96
 	MOVQ   list+72(FP), BX
 	MOVQ   count+80(FP), SI
 	TESTQ  SI, SI
-	JLE    done423
+	JLE    done428
 
-again422:
+again427:
 	MOVQ         (BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      24(BX), R8
@@ -4140,14 +4347,14 @@ again422:
 	ADDQ         $0x08, DX
 	MOVLQSX      28(BX), R9
 	CMPQ         R9, $0x08
-	JNE          other424
+	JNE          other429
 	XORQ         R9, R9
 	VMOVUPD      (R8)(R9*8), Y2
 	VMOVUPD      (DI)(R9*8), Y3
 	VSUBPD       Y1, Y2, Y2
 	VCMPPD       $0x04, Y3, Y2, Y4
 	VSUBPD       Y3, Y2, Y3
-	VANDPD       constants<>+1312(SB), Y3, Y3
+	VANDPD       constants<>+1280(SB), Y3, Y3
 	VANDPD       Y4, Y3, Y3
 	VPCMPGTQ     Y0, Y3, Y4
 	VBLENDVPD    Y4, Y3, Y0, Y0
@@ -4157,25 +4364,25 @@ again422:
 	VSUBPD       Y1, Y2, Y2
 	VCMPPD       $0x04, Y3, Y2, Y1
 	VSUBPD       Y3, Y2, Y3
-	VANDPD       constants<>+1312(SB), Y3, Y3
+	VANDPD       constants<>+1280(SB), Y3, Y3
 	VANDPD       Y1, Y3, Y3
 	VPCMPGTQ     Y0, Y3, Y1
 	VBLENDVPD    Y1, Y3, Y0, Y0
 	VMOVUPD      Y2, 32(DI)(R9*8)
-	JMP          row425
+	JMP          row430
 
-other424:
+other429:
 	XORQ R10, R10
 	CMPQ R9, $0x00000004
-	JLT  rest427
+	JLT  rest432
 
-whole426:
+whole431:
 	VMOVUPD   (R8)(R10*8), Y2
 	VMOVUPD   (DI)(R10*8), Y3
 	VSUBPD    Y1, Y2, Y2
 	VCMPPD    $0x04, Y3, Y2, Y4
 	VSUBPD    Y3, Y2, Y3
-	VANDPD    constants<>+1312(SB), Y3, Y3
+	VANDPD    constants<>+1280(SB), Y3, Y3
 	VANDPD    Y4, Y3, Y3
 	VPCMPGTQ  Y0, Y3, Y4
 	VBLENDVPD Y4, Y3, Y0, Y0
@@ -4183,11 +4390,11 @@ whole426:
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, R9
 	CMPQ      R9, $0x00000004
-	JGE       whole426
+	JGE       whole431
 
-rest427:
+rest432:
 	TESTQ      R9, R9
-	JZ         done428
+	JZ         done433
 	LEAQ       constants<>+544(SB), R11
 	MOVQ       R9, R12
 	NEGQ       R12
@@ -4198,37 +4405,37 @@ rest427:
 	VANDPD     Y2, Y3, Y3
 	VCMPPD     $0x04, Y4, Y3, Y1
 	VSUBPD     Y4, Y3, Y2
-	VANDPD     constants<>+1312(SB), Y2, Y2
+	VANDPD     constants<>+1280(SB), Y2, Y2
 	VANDPD     Y1, Y2, Y2
 	VPCMPGTQ   Y0, Y2, Y1
 	VBLENDVPD  Y1, Y2, Y0, Y0
 	CMPQ       R9, $0x04
-	JLT        partial429
+	JLT        partial434
 	VMOVUPD    Y3, (DI)(R10*8)
-	JMP        stored432
+	JMP        stored437
 
-partial429:
+partial434:
 	LEAQ         (DI)(R10*8), DI
 	VMOVAPD      Y3, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo431
+	JZ           noTwo436
 	VMOVUPD      X1, (DI)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, DI
 
-noTwo431:
+noTwo436:
 	TESTQ  $0x00000001, R9
-	JZ     stored432
+	JZ     stored437
 	VMOVSD X1, (DI)
 
-stored432:
-done428:
-row425:
+stored437:
+done433:
+row430:
 	ADDQ $0x00000028, BX
 	DECQ SI
-	JNZ  again422
+	JNZ  again427
 
-done423:
+done428:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VPCMPGTQ   Y0, Y1, Y2
 	VBLENDVPD  Y2, Y1, Y0, Y0
@@ -4236,242 +4443,6 @@ done423:
 	VPCMPGTQ   Y0, Y1, Y2
 	VBLENDVPD  Y2, Y1, Y0, Y0
 	MOVSD      X0, residual+88(FP)
-	VZEROUPPER
-	RET
-
-// func exponentials256(x []float64, a float64) bool
-// Requires: AVX, AVX2, FMA3
-TEXT ·exponentials256(SB), $0-33
-	MOVQ         x_base+0(FP), AX
-	MOVQ         x_len+8(FP), CX
-	VBROADCASTSD a+24(FP), Y0
-	VXORPD       Y1, Y1, Y1
-	VXORPD       Y2, Y2, Y2
-	VBROADCASTSD constants<>+0(SB), Y3
-	VBROADCASTSD constants<>+32(SB), Y4
-	XORQ         DX, DX
-	MOVQ         CX, BX
-	CMPQ         BX, $0x00000008
-	JLT          rest434
-
-whole433:
-	VMOVUPD   (AX)(DX*8), Y5
-	VANDPD    constants<>+1312(SB), Y5, Y5
-	VPCMPGTQ  Y1, Y5, Y6
-	VBLENDVPD Y6, Y5, Y1, Y1
-	VMOVUPD   32(AX)(DX*8), Y5
-	VANDPD    constants<>+1312(SB), Y5, Y5
-	VPCMPGTQ  Y2, Y5, Y6
-	VBLENDVPD Y6, Y5, Y2, Y2
-	ADDQ      $0x00000008, DX
-	SUBQ      $0x00000008, BX
-	CMPQ      BX, $0x00000008
-	JGE       whole433
-
-rest434:
-	CMPQ BX, $0x00000004
-	JLT  rest436
-
-whole435:
-	VMOVUPD   (AX)(DX*8), Y5
-	VANDPD    constants<>+1312(SB), Y5, Y5
-	VPCMPGTQ  Y1, Y5, Y6
-	VBLENDVPD Y6, Y5, Y1, Y1
-	ADDQ      $0x00000004, DX
-	SUBQ      $0x00000004, BX
-	CMPQ      BX, $0x00000004
-	JGE       whole435
-
-rest436:
-	TESTQ      BX, BX
-	JZ         done437
-	LEAQ       constants<>+544(SB), SI
-	NEGQ       BX
-	VMOVUPD    (SI)(BX*8), Y5
-	VMASKMOVPD (AX)(DX*8), Y5, Y5
-	VANDPD     constants<>+1312(SB), Y5, Y5
-	VPCMPGTQ   Y1, Y5, Y6
-	VBLENDVPD  Y6, Y5, Y1, Y1
-
-done437:
-	VPCMPGTQ  Y1, Y2, Y5
-	VBLENDVPD Y5, Y2, Y1, Y1
-	VANDPD    constants<>+1312(SB), Y0, Y2
-	VMULPD    Y2, Y1, Y1
-	VCMPPD    $0x06, constants<>+1376(SB), Y1, Y1
-	VMOVMSKPD Y1, DX
-	TESTL     DX, DX
-	JNZ       unsafe438
-	XORQ      DX, DX
-	CMPQ      CX, $0x00000008
-	JLT       rest440
-
-whole439:
-	VMOVUPD      (AX)(DX*8), Y2
-	VMULPD       Y0, Y2, Y2
-	VMOVUPD      32(AX)(DX*8), Y5
-	VMULPD       Y0, Y5, Y5
-	VMOVAPD      Y3, Y6
-	VFMADD231PD  constants<>+1408(SB), Y2, Y6
-	VSUBPD       Y3, Y6, Y7
-	VFNMADD231PD constants<>+1440(SB), Y7, Y2
-	VFNMADD231PD constants<>+1472(SB), Y7, Y2
-	VMULPD       Y2, Y2, Y7
-	VMULPD       Y7, Y7, Y8
-	VBROADCASTSD constants<>+96(SB), Y9
-	VFMADD231PD  constants<>+128(SB), Y2, Y9
-	VBROADCASTSD constants<>+160(SB), Y10
-	VFMADD231PD  constants<>+192(SB), Y2, Y10
-	VBROADCASTSD constants<>+224(SB), Y11
-	VFMADD231PD  constants<>+256(SB), Y2, Y11
-	VBROADCASTSD constants<>+288(SB), Y12
-	VFMADD231PD  constants<>+320(SB), Y2, Y12
-	VBROADCASTSD constants<>+352(SB), Y13
-	VFMADD231PD  constants<>+384(SB), Y2, Y13
-	VFMADD231PD  Y10, Y7, Y9
-	VFMADD231PD  Y12, Y7, Y11
-	VFMADD231PD  Y13, Y8, Y11
-	VFMADD231PD  Y11, Y8, Y9
-	VFMADD231PD  Y9, Y7, Y2
-	VADDPD       Y4, Y2, Y2
-	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       Y6, Y2, Y2
-	VMOVAPD      Y3, Y6
-	VFMADD231PD  constants<>+1408(SB), Y5, Y6
-	VSUBPD       Y3, Y6, Y7
-	VFNMADD231PD constants<>+1440(SB), Y7, Y5
-	VFNMADD231PD constants<>+1472(SB), Y7, Y5
-	VMULPD       Y5, Y5, Y7
-	VMULPD       Y7, Y7, Y8
-	VBROADCASTSD constants<>+96(SB), Y9
-	VFMADD231PD  constants<>+128(SB), Y5, Y9
-	VBROADCASTSD constants<>+160(SB), Y10
-	VFMADD231PD  constants<>+192(SB), Y5, Y10
-	VBROADCASTSD constants<>+224(SB), Y11
-	VFMADD231PD  constants<>+256(SB), Y5, Y11
-	VBROADCASTSD constants<>+288(SB), Y12
-	VFMADD231PD  constants<>+320(SB), Y5, Y12
-	VBROADCASTSD constants<>+352(SB), Y13
-	VFMADD231PD  constants<>+384(SB), Y5, Y13
-	VFMADD231PD  Y10, Y7, Y9
-	VFMADD231PD  Y12, Y7, Y11
-	VFMADD231PD  Y13, Y8, Y11
-	VFMADD231PD  Y11, Y8, Y9
-	VFMADD231PD  Y9, Y7, Y5
-	VADDPD       Y4, Y5, Y5
-	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       Y6, Y5, Y5
-	VMOVUPD      Y2, (AX)(DX*8)
-	VMOVUPD      Y5, 32(AX)(DX*8)
-	ADDQ         $0x00000008, DX
-	SUBQ         $0x00000008, CX
-	CMPQ         CX, $0x00000008
-	JGE          whole439
-
-rest440:
-	CMPQ CX, $0x00000004
-	JLT  rest442
-
-whole441:
-	VMOVUPD      (AX)(DX*8), Y2
-	VMULPD       Y0, Y2, Y2
-	VMOVAPD      Y3, Y5
-	VFMADD231PD  constants<>+1408(SB), Y2, Y5
-	VSUBPD       Y3, Y5, Y6
-	VFNMADD231PD constants<>+1440(SB), Y6, Y2
-	VFNMADD231PD constants<>+1472(SB), Y6, Y2
-	VMULPD       Y2, Y2, Y6
-	VMULPD       Y6, Y6, Y7
-	VBROADCASTSD constants<>+96(SB), Y8
-	VFMADD231PD  constants<>+128(SB), Y2, Y8
-	VBROADCASTSD constants<>+160(SB), Y9
-	VFMADD231PD  constants<>+192(SB), Y2, Y9
-	VBROADCASTSD constants<>+224(SB), Y10
-	VFMADD231PD  constants<>+256(SB), Y2, Y10
-	VBROADCASTSD constants<>+288(SB), Y11
-	VFMADD231PD  constants<>+320(SB), Y2, Y11
-	VBROADCASTSD constants<>+352(SB), Y12
-	VFMADD231PD  constants<>+384(SB), Y2, Y12
-	VFMADD231PD  Y9, Y6, Y8
-	VFMADD231PD  Y11, Y6, Y10
-	VFMADD231PD  Y12, Y7, Y10
-	VFMADD231PD  Y10, Y7, Y8
-	VFMADD231PD  Y8, Y6, Y2
-	VADDPD       Y4, Y2, Y2
-	VPSLLQ       $0x34, Y5, Y5
-	VPADDQ       Y5, Y2, Y2
-	VMOVUPD      Y2, (AX)(DX*8)
-	ADDQ         $0x00000004, DX
-	SUBQ         $0x00000004, CX
-	CMPQ         CX, $0x00000004
-	JGE          whole441
-
-rest442:
-	TESTQ        CX, CX
-	JZ           done443
-	LEAQ         constants<>+544(SB), BX
-	MOVQ         CX, SI
-	NEGQ         SI
-	VMOVUPD      (BX)(SI*8), Y2
-	VMASKMOVPD   (AX)(DX*8), Y2, Y5
-	VMOVAPD      Y4, Y6
-	VBLENDVPD    Y2, Y5, Y6, Y6
-	VMULPD       Y0, Y6, Y6
-	VMOVAPD      Y3, Y0
-	VFMADD231PD  constants<>+1408(SB), Y6, Y0
-	VSUBPD       Y3, Y0, Y2
-	VFNMADD231PD constants<>+1440(SB), Y2, Y6
-	VFNMADD231PD constants<>+1472(SB), Y2, Y6
-	VMULPD       Y6, Y6, Y2
-	VMULPD       Y2, Y2, Y3
-	VBROADCASTSD constants<>+96(SB), Y5
-	VFMADD231PD  constants<>+128(SB), Y6, Y5
-	VBROADCASTSD constants<>+160(SB), Y7
-	VFMADD231PD  constants<>+192(SB), Y6, Y7
-	VBROADCASTSD constants<>+224(SB), Y8
-	VFMADD231PD  constants<>+256(SB), Y6, Y8
-	VBROADCASTSD constants<>+288(SB), Y9
-	VFMADD231PD  constants<>+320(SB), Y6, Y9
-	VBROADCASTSD constants<>+352(SB), Y10
-	VFMADD231PD  constants<>+384(SB), Y6, Y10
-	VFMADD231PD  Y7, Y2, Y5
-	VFMADD231PD  Y9, Y2, Y8
-	VFMADD231PD  Y10, Y3, Y8
-	VFMADD231PD  Y8, Y3, Y5
-	VFMADD231PD  Y5, Y2, Y6
-	VADDPD       Y4, Y6, Y6
-	VPSLLQ       $0x34, Y0, Y0
-	VPADDQ       Y0, Y6, Y6
-	CMPQ         CX, $0x04
-	JLT          partial444
-	VMOVUPD      Y6, (AX)(DX*8)
-	JMP          stored447
-
-partial444:
-	LEAQ         (AX)(DX*8), AX
-	VMOVAPD      Y6, Y0
-	TESTQ        $0x00000002, CX
-	JZ           noTwo446
-	VMOVUPD      X0, (AX)
-	VEXTRACTF128 $0x01, Y0, X0
-	ADDQ         $0x00000010, AX
-
-noTwo446:
-	TESTQ  $0x00000001, CX
-	JZ     stored447
-	VMOVSD X0, (AX)
-
-stored447:
-done443:
-unsafe438:
-	XORB      AL, AL
-	VMOVMSKPD Y1, CX
-	TESTL     CX, CX
-	JNZ       any448
-	MOVB      $0x01, AL
-
-any448:
-	MOVB AL, ret+32(FP)
 	VZEROUPPER
 	RET
 
@@ -4486,14 +4457,14 @@ TEXT ·edgeBeliefs256(SB), $0-184
 	MOVQ         BX, DI
 	SHLQ         $0x03, DI
 	MOVQ         dst_base+0(FP), R8
-	VBROADCASTSD constants<>+1504(SB), Y2
+	VBROADCASTSD constants<>+1568(SB), Y2
 	MOVQ         DI, BX
 	IMULQ        AX, BX
 	ADDQ         SI, BX
 	SUBQ         SI, DX
 	MOVQ         DX, logs_base+120(FP)
 
-edge449:
+edge438:
 	MOVQ         (CX), DX
 	MOVQ         tables_base+72(FP), R9
 	LEAQ         (R9)(DX*8), DX
@@ -4501,10 +4472,10 @@ edge449:
 	VXORPD       Y1, Y1, Y1
 	MOVQ         ku+168(FP), R9
 	CMPQ         R9, $0x08
-	JNE          other450
+	JNE          other439
 	MOVQ         kv+176(FP), R9
 	CMPQ         R9, $0x08
-	JNE          other450
+	JNE          other439
 	VXORPD       Y3, Y3, Y3
 	VXORPD       Y4, Y4, Y4
 	VBROADCASTSD (BX), Y5
@@ -4551,22 +4522,22 @@ edge449:
 	VFMADD231PD  Y3, Y5, Y0
 	VMOVUPD      32(SI), Y3
 	VFMADD231PD  Y4, Y3, Y0
-	JMP          columns451
+	JMP          columns440
 
-other450:
+other439:
 	MOVQ kv+176(FP), R9
 	XORQ R10, R10
 	CMPQ R9, $0x0000000c
-	JLT  few453
+	JLT  few442
 
-panel452:
+panel441:
 	VXORPD Y3, Y3, Y3
 	VXORPD Y4, Y4, Y4
 	VXORPD Y5, Y5, Y5
 	XORQ   R11, R11
 	MOVQ   R10, R12
 
-row455:
+row444:
 	VBROADCASTSD (BX)(R11*8), Y6
 	VMOVUPD      (DX)(R12*1), Y7
 	VFMADD231PD  Y7, Y6, Y3
@@ -4578,7 +4549,7 @@ row455:
 	INCQ         R11
 	MOVQ         ku+168(FP), R13
 	CMPQ         R11, R13
-	JL           row455
+	JL           row444
 	VMOVUPD      (SI)(R10*1), Y6
 	VFMADD231PD  Y3, Y6, Y0
 	VMOVUPD      32(SI)(R10*1), Y3
@@ -4588,13 +4559,13 @@ row455:
 	ADDQ         $0x00000060, R10
 	SUBQ         $0x0000000c, R9
 	CMPQ         R9, $0x0000000c
-	JGE          panel452
+	JGE          panel441
 
-few453:
+few442:
 	TESTQ   R9, R9
-	JZ      done454
+	JZ      done443
 	CMPQ    R9, $0x00000004
-	JGT     wider456
+	JGT     wider445
 	LEAQ    constants<>+544(SB), R11
 	NEGQ    R9
 	VMOVUPD (R11)(R9*8), Y3
@@ -4602,7 +4573,7 @@ few453:
 	XORQ    R9, R9
 	MOVQ    R10, R11
 
-row457:
+row446:
 	VBROADCASTSD (BX)(R9*8), Y5
 	VMASKMOVPD   (DX)(R11*1), Y3, Y6
 	VFMADD231PD  Y6, Y5, Y4
@@ -4610,14 +4581,14 @@ row457:
 	INCQ         R9
 	MOVQ         ku+168(FP), R12
 	CMPQ         R9, R12
-	JL           row457
+	JL           row446
 	VMASKMOVPD   (SI)(R10*1), Y3, Y3
 	VFMADD231PD  Y4, Y3, Y0
-	JMP          done454
+	JMP          done443
 
-wider456:
+wider445:
 	CMPQ    R9, $0x00000008
-	JGT     wider458
+	JGT     wider447
 	SUBQ    $0x00000004, R9
 	LEAQ    constants<>+544(SB), R11
 	NEGQ    R9
@@ -4627,7 +4598,7 @@ wider456:
 	XORQ    R9, R9
 	MOVQ    R10, R11
 
-row459:
+row448:
 	VBROADCASTSD (BX)(R9*8), Y6
 	VMOVUPD      (DX)(R11*1), Y7
 	VFMADD231PD  Y7, Y6, Y4
@@ -4637,14 +4608,14 @@ row459:
 	INCQ         R9
 	MOVQ         ku+168(FP), R12
 	CMPQ         R9, R12
-	JL           row459
+	JL           row448
 	VMOVUPD      (SI)(R10*1), Y6
 	VFMADD231PD  Y4, Y6, Y0
 	VMASKMOVPD   32(SI)(R10*1), Y3, Y3
 	VFMADD231PD  Y5, Y3, Y0
-	JMP          done454
+	JMP          done443
 
-wider458:
+wider447:
 	SUBQ    $0x00000008, R9
 	LEAQ    constants<>+544(SB), R11
 	NEGQ    R9
@@ -4655,7 +4626,7 @@ wider458:
 	XORQ    R9, R9
 	MOVQ    R10, R11
 
-row461:
+row450:
 	VBROADCASTSD (BX)(R9*8), Y7
 	VMOVUPD      (DX)(R11*1), Y8
 	VFMADD231PD  Y8, Y7, Y4
@@ -4667,7 +4638,7 @@ row461:
 	INCQ         R9
 	MOVQ         ku+168(FP), R12
 	CMPQ         R9, R12
-	JL           row461
+	JL           row450
 	VMOVUPD      (SI)(R10*1), Y7
 	VFMADD231PD  Y4, Y7, Y0
 	VMOVUPD      32(SI)(R10*1), Y4
@@ -4675,18 +4646,18 @@ row461:
 	VMASKMOVPD   64(SI)(R10*1), Y3, Y3
 	VFMADD231PD  Y6, Y3, Y0
 
-done454:
-columns451:
+done443:
+columns440:
 	VPERM2F128   $0x01, Y0, Y0, Y3
 	VADDPD       Y3, Y0, Y0
 	VPERMILPD    $0x55, Y0, Y3
 	VADDPD       Y3, Y0, Y0
 	MOVQ         ku+168(FP), R9
 	CMPQ         R9, $0x08
-	JNE          other462
+	JNE          other451
 	MOVQ         kv+176(FP), R9
 	CMPQ         R9, $0x08
-	JNE          other462
+	JNE          other451
 	VXORPD       Y5, Y5, Y5
 	VXORPD       Y6, Y6, Y6
 	VXORPD       Y7, Y7, Y7
@@ -4827,15 +4798,15 @@ columns451:
 	VMAXPD       Y3, Y2, Y3
 	VFMADD231PD  Y6, Y3, Y8
 	VADDPD       Y8, Y1, Y1
-	JMP          columns463
+	JMP          columns452
 
-other462:
+other451:
 	MOVQ kv+176(FP), R9
 	XORQ R10, R10
 	CMPQ R9, $0x0000000c
-	JLT  few465
+	JLT  few454
 
-panel464:
+panel453:
 	VXORPD  Y6, Y6, Y6
 	VXORPD  Y7, Y7, Y7
 	VXORPD  Y8, Y8, Y8
@@ -4853,7 +4824,7 @@ panel464:
 	XORQ    R12, R12
 	MOVQ    R10, R13
 
-row467:
+row456:
 	VBROADCASTSD (BX)(R12*8), Y12
 	VBROADCASTSD (R11)(R12*8), Y13
 	VMAXPD       Y13, Y2, Y13
@@ -4879,7 +4850,7 @@ row467:
 	INCQ         R12
 	MOVQ         ku+168(FP), R14
 	CMPQ         R12, R14
-	JL           row467
+	JL           row456
 	MOVQ         logs_base+120(FP), R11
 	ADDQ         SI, R11
 	VMOVUPD      (R11)(R10*1), Y3
@@ -4897,13 +4868,13 @@ row467:
 	ADDQ         $0x00000060, R10
 	SUBQ         $0x0000000c, R9
 	CMPQ         R9, $0x0000000c
-	JGE          panel464
+	JGE          panel453
 
-few465:
+few454:
 	TESTQ      R9, R9
-	JZ         done466
+	JZ         done455
 	CMPQ       R9, $0x00000004
-	JGT        wider468
+	JGT        wider457
 	LEAQ       constants<>+544(SB), R11
 	MOVQ       R9, R12
 	NEGQ       R12
@@ -4917,7 +4888,7 @@ few465:
 	XORQ       R12, R12
 	MOVQ       R10, R13
 
-row469:
+row458:
 	VBROADCASTSD (BX)(R12*8), Y7
 	VBROADCASTSD (R11)(R12*8), Y8
 	VMAXPD       Y8, Y2, Y8
@@ -4925,43 +4896,43 @@ row469:
 	VMULPD       Y4, Y9, Y9
 	VMULPD       Y7, Y9, Y9
 	CMPQ         R9, $0x04
-	JLT          partial470
+	JLT          partial459
 	VMOVUPD      Y9, (R8)(R13*1)
-	JMP          stored473
+	JMP          stored462
 
-partial470:
+partial459:
 	LEAQ         (R8)(R13*1), R14
 	VMOVAPD      Y9, Y7
 	TESTQ        $0x00000002, R9
-	JZ           noTwo472
+	JZ           noTwo461
 	VMOVUPD      X7, (R14)
 	VEXTRACTF128 $0x01, Y7, X7
 	ADDQ         $0x00000010, R14
 
-noTwo472:
+noTwo461:
 	TESTQ  $0x00000001, R9
-	JZ     stored473
+	JZ     stored462
 	VMOVSD X7, (R14)
 
-stored473:
+stored462:
 	VADDPD      Y9, Y5, Y5
 	VFMADD231PD Y9, Y8, Y6
 	ADDQ        DI, R13
 	INCQ        R12
 	MOVQ        ku+168(FP), R14
 	CMPQ        R12, R14
-	JL          row469
+	JL          row458
 	MOVQ        logs_base+120(FP), R11
 	ADDQ        SI, R11
 	VMASKMOVPD  (R11)(R10*1), Y3, Y3
 	VMAXPD      Y3, Y2, Y3
 	VFMADD231PD Y5, Y3, Y6
 	VADDPD      Y6, Y1, Y1
-	JMP         done466
+	JMP         done455
 
-wider468:
+wider457:
 	CMPQ       R9, $0x00000008
-	JGT        wider474
+	JGT        wider463
 	SUBQ       $0x00000004, R9
 	LEAQ       constants<>+544(SB), R11
 	MOVQ       R9, R12
@@ -4980,7 +4951,7 @@ wider468:
 	XORQ       R12, R12
 	MOVQ       R10, R13
 
-row475:
+row464:
 	VBROADCASTSD (BX)(R12*8), Y10
 	VBROADCASTSD (R11)(R12*8), Y11
 	VMAXPD       Y11, Y2, Y11
@@ -4994,32 +4965,32 @@ row475:
 	VMULPD       Y5, Y12, Y12
 	VMULPD       Y10, Y12, Y12
 	CMPQ         R9, $0x04
-	JLT          partial476
+	JLT          partial465
 	VMOVUPD      Y12, 32(R8)(R13*1)
-	JMP          stored479
+	JMP          stored468
 
-partial476:
+partial465:
 	LEAQ         32(R8)(R13*1), R14
 	VMOVAPD      Y12, Y10
 	TESTQ        $0x00000002, R9
-	JZ           noTwo478
+	JZ           noTwo467
 	VMOVUPD      X10, (R14)
 	VEXTRACTF128 $0x01, Y10, X10
 	ADDQ         $0x00000010, R14
 
-noTwo478:
+noTwo467:
 	TESTQ  $0x00000001, R9
-	JZ     stored479
+	JZ     stored468
 	VMOVSD X10, (R14)
 
-stored479:
+stored468:
 	VADDPD      Y12, Y7, Y7
 	VFMADD231PD Y12, Y11, Y9
 	ADDQ        DI, R13
 	INCQ        R12
 	MOVQ        ku+168(FP), R14
 	CMPQ        R12, R14
-	JL          row475
+	JL          row464
 	MOVQ        logs_base+120(FP), R11
 	ADDQ        SI, R11
 	VMOVUPD     (R11)(R10*1), Y4
@@ -5030,9 +5001,9 @@ stored479:
 	VMAXPD      Y3, Y2, Y3
 	VFMADD231PD Y7, Y3, Y9
 	VADDPD      Y9, Y1, Y1
-	JMP         done466
+	JMP         done455
 
-wider474:
+wider463:
 	SUBQ       $0x00000008, R9
 	LEAQ       constants<>+544(SB), R11
 	MOVQ       R9, R12
@@ -5055,7 +5026,7 @@ wider474:
 	XORQ       R12, R12
 	MOVQ       R10, R13
 
-row481:
+row470:
 	VBROADCASTSD (BX)(R12*8), Y13
 	VBROADCASTSD (R11)(R12*8), Y14
 	VMAXPD       Y14, Y2, Y14
@@ -5075,32 +5046,32 @@ row481:
 	VMULPD       Y6, Y15, Y15
 	VMULPD       Y13, Y15, Y15
 	CMPQ         R9, $0x04
-	JLT          partial482
+	JLT          partial471
 	VMOVUPD      Y15, 64(R8)(R13*1)
-	JMP          stored485
+	JMP          stored474
 
-partial482:
+partial471:
 	LEAQ         64(R8)(R13*1), R14
 	VMOVAPD      Y15, Y13
 	TESTQ        $0x00000002, R9
-	JZ           noTwo484
+	JZ           noTwo473
 	VMOVUPD      X13, (R14)
 	VEXTRACTF128 $0x01, Y13, X13
 	ADDQ         $0x00000010, R14
 
-noTwo484:
+noTwo473:
 	TESTQ  $0x00000001, R9
-	JZ     stored485
+	JZ     stored474
 	VMOVSD X13, (R14)
 
-stored485:
+stored474:
 	VADDPD      Y15, Y9, Y9
 	VFMADD231PD Y15, Y14, Y12
 	ADDQ        DI, R13
 	INCQ        R12
 	MOVQ        ku+168(FP), R14
 	CMPQ        R12, R14
-	JL          row481
+	JL          row470
 	MOVQ        logs_base+120(FP), R11
 	ADDQ        SI, R11
 	VMOVUPD     (R11)(R10*1), Y4
@@ -5116,8 +5087,8 @@ stored485:
 	VFMADD231PD Y9, Y3, Y12
 	VADDPD      Y12, Y1, Y1
 
-done466:
-columns463:
+done455:
+columns452:
 	VPERM2F128 $0x01, Y1, Y1, Y3
 	VADDPD     Y3, Y1, Y1
 	VPERMILPD  $0x55, Y1, Y3
@@ -5135,7 +5106,7 @@ columns463:
 	ADDQ       R9, R8
 	ADDQ       $0x08, CX
 	DECQ       AX
-	JNZ        edge449
+	JNZ        edge438
 	VZEROUPPER
 	RET
 
@@ -5154,7 +5125,7 @@ TEXT ·pairMessages256(SB), $0-193
 	XORQ   R10, R10
 	SUBQ   $0x04, R9
 
-vector486:
+vector475:
 	MOVLQSX        (BX)(R10*4), R11
 	SHLQ           $0x04, R11
 	VBROADCASTF128 (AX)(R11*1), Y1
@@ -5191,19 +5162,19 @@ vector486:
 	VSUBPD         Y2, Y1, Y1
 	VCMPPD         $0x1e, constants<>+640(SB), Y3, Y2
 	VORPD          Y2, Y0, Y0
-	VBROADCASTSD   constants<>+1504(SB), Y2
+	VBROADCASTSD   constants<>+1568(SB), Y2
 	VSUBPD         Y3, Y1, Y1
 	VMAXPD         Y1, Y2, Y2
-	VANDPD         constants<>+1312(SB), Y1, Y2
+	VANDPD         constants<>+1280(SB), Y1, Y2
 	VCMPPD         $0x06, constants<>+64(SB), Y2, Y2
 	VMOVMSKPD      Y2, R11
 	TESTL          R11, R11
-	JNZ            slow488
+	JNZ            slow477
 	VBROADCASTSD   constants<>+0(SB), Y2
-	VFMADD231PD    constants<>+1408(SB), Y1, Y2
-	VSUBPD         constants<>+1536(SB), Y2, Y3
-	VFNMADD231PD   constants<>+1440(SB), Y3, Y1
-	VFNMADD231PD   constants<>+1472(SB), Y3, Y1
+	VFMADD231PD    constants<>+1312(SB), Y1, Y2
+	VSUBPD         constants<>+1344(SB), Y2, Y3
+	VFNMADD231PD   constants<>+1376(SB), Y3, Y1
+	VFNMADD231PD   constants<>+1408(SB), Y3, Y1
 	VMULPD         Y1, Y1, Y3
 	VMULPD         Y3, Y3, Y4
 	VBROADCASTSD   constants<>+96(SB), Y5
@@ -5221,22 +5192,22 @@ vector486:
 	VFMADD231PD    Y9, Y4, Y7
 	VFMADD231PD    Y7, Y4, Y5
 	VFMADD231PD    Y5, Y3, Y1
-	VADDPD         constants<>+1568(SB), Y1, Y1
+	VADDPD         constants<>+1440(SB), Y1, Y1
 	VPSLLQ         $0x34, Y2, Y2
 	VPADDQ         Y2, Y1, Y1
 	VMOVUPD        Y1, Y1
-	JMP            done489
+	JMP            done478
 
-slow488:
+slow477:
 	VBROADCASTSD constants<>+416(SB), Y2
 	VMAXPD       Y1, Y2, Y1
 	VMOVUPD      constants<>+448(SB), Y2
 	VMINPD       Y1, Y2, Y1
 	VBROADCASTSD constants<>+0(SB), Y2
-	VFMADD231PD  constants<>+1408(SB), Y1, Y2
-	VSUBPD       constants<>+1536(SB), Y2, Y2
-	VFNMADD231PD constants<>+1440(SB), Y2, Y1
-	VFNMADD231PD constants<>+1472(SB), Y2, Y1
+	VFMADD231PD  constants<>+1312(SB), Y1, Y2
+	VSUBPD       constants<>+1344(SB), Y2, Y2
+	VFNMADD231PD constants<>+1376(SB), Y2, Y1
+	VFNMADD231PD constants<>+1408(SB), Y2, Y1
 	VMULPD       Y1, Y1, Y3
 	VMULPD       Y3, Y3, Y4
 	VBROADCASTSD constants<>+96(SB), Y5
@@ -5254,20 +5225,20 @@ slow488:
 	VFMADD231PD  Y9, Y4, Y7
 	VFMADD231PD  Y7, Y4, Y5
 	VFMADD231PD  Y5, Y3, Y1
-	VADDPD       constants<>+1568(SB), Y1, Y1
+	VADDPD       constants<>+1440(SB), Y1, Y1
 	VMULPD       constants<>+480(SB), Y2, Y3
 	VROUNDPD     $0x01, Y3, Y3
 	VSUBPD       Y3, Y2, Y2
-	VADDPD       constants<>+1536(SB), Y3, Y3
+	VADDPD       constants<>+1344(SB), Y3, Y3
 	VPSLLQ       $0x34, Y3, Y3
-	VPADDQ       constants<>+1568(SB), Y3, Y3
-	VADDPD       constants<>+1536(SB), Y2, Y2
+	VPADDQ       constants<>+1440(SB), Y3, Y3
+	VADDPD       constants<>+1344(SB), Y2, Y2
 	VPSLLQ       $0x34, Y2, Y2
-	VPADDQ       constants<>+1568(SB), Y2, Y2
+	VPADDQ       constants<>+1440(SB), Y2, Y2
 	VMULPD       Y3, Y1, Y1
 	VMULPD       Y2, Y1, Y1
 
-done489:
+done478:
 	MOVLQSX      (DI)(R10*4), R11
 	MOVQ         (R8)(R11*8), R11
 	VMOVUPD      (DX)(R11*8), Y2
@@ -5316,7 +5287,7 @@ done489:
 	VSUBPD       constants<>+704(SB), Y1, Y1
 	VANDPD       constants<>+736(SB), Y3, Y3
 	VPADDQ       constants<>+768(SB), Y3, Y3
-	VSUBPD       constants<>+1568(SB), Y3, Y3
+	VSUBPD       constants<>+1440(SB), Y3, Y3
 	VADDPD       constants<>+800(SB), Y3, Y2
 	VDIVPD       Y2, Y3, Y2
 	VMULPD       Y2, Y2, Y4
@@ -5350,20 +5321,20 @@ done489:
 	VMOVUPD      X1, 16(R11)
 	VEXTRACTF128 $0x01, Y1, 48(R11)
 	CMPQ         R10, R9
-	JE           done487
+	JE           done476
 	ADDQ         $0x04, R10
 	CMPQ         R10, R9
 	CMOVQGT      R9, R10
-	JMP          vector486
+	JMP          vector475
 
-done487:
+done476:
 	XORB      AL, AL
 	VMOVMSKPD Y0, CX
 	TESTL     CX, CX
-	JNZ       any490
+	JNZ       any479
 	MOVB      $0x01, AL
 
-any490:
+any479:
 	MOVB AL, ret+192(FP)
 	VZEROUPPER
 	RET
@@ -5383,7 +5354,7 @@ TEXT ·pairBeliefs256(SB), $0-241
 	XORQ   R10, R10
 	SUBQ   $0x04, R9
 
-vector491:
+vector480:
 	MOVLQSX        (BX)(R10*4), R11
 	SHLQ           $0x05, R11
 	VMOVUPD        (CX)(R11*1), Y1
@@ -5444,19 +5415,19 @@ vector491:
 	VSUBPD         Y1, Y3, Y3
 	VCMPPD         $0x1e, constants<>+640(SB), Y7, Y1
 	VORPD          Y1, Y0, Y0
-	VBROADCASTSD   constants<>+1504(SB), Y1
+	VBROADCASTSD   constants<>+1568(SB), Y1
 	VSUBPD         Y7, Y3, Y3
 	VMAXPD         Y3, Y1, Y1
-	VANDPD         constants<>+1312(SB), Y3, Y2
+	VANDPD         constants<>+1280(SB), Y3, Y2
 	VCMPPD         $0x06, constants<>+64(SB), Y2, Y2
 	VMOVMSKPD      Y2, R11
 	TESTL          R11, R11
-	JNZ            slow493
+	JNZ            slow482
 	VBROADCASTSD   constants<>+0(SB), Y2
-	VFMADD231PD    constants<>+1408(SB), Y3, Y2
-	VSUBPD         constants<>+1536(SB), Y2, Y8
-	VFNMADD231PD   constants<>+1440(SB), Y8, Y3
-	VFNMADD231PD   constants<>+1472(SB), Y8, Y3
+	VFMADD231PD    constants<>+1312(SB), Y3, Y2
+	VSUBPD         constants<>+1344(SB), Y2, Y8
+	VFNMADD231PD   constants<>+1376(SB), Y8, Y3
+	VFNMADD231PD   constants<>+1408(SB), Y8, Y3
 	VMULPD         Y3, Y3, Y8
 	VMULPD         Y8, Y8, Y10
 	VBROADCASTSD   constants<>+96(SB), Y11
@@ -5474,22 +5445,22 @@ vector491:
 	VFMADD231PD    Y15, Y10, Y13
 	VFMADD231PD    Y13, Y10, Y11
 	VFMADD231PD    Y11, Y8, Y3
-	VADDPD         constants<>+1568(SB), Y3, Y3
+	VADDPD         constants<>+1440(SB), Y3, Y3
 	VPSLLQ         $0x34, Y2, Y2
 	VPADDQ         Y2, Y3, Y3
 	VMOVUPD        Y3, Y2
-	JMP            done494
+	JMP            done483
 
-slow493:
+slow482:
 	VBROADCASTSD constants<>+416(SB), Y2
 	VMAXPD       Y3, Y2, Y3
 	VMOVUPD      constants<>+448(SB), Y2
 	VMINPD       Y3, Y2, Y3
 	VBROADCASTSD constants<>+0(SB), Y2
-	VFMADD231PD  constants<>+1408(SB), Y3, Y2
-	VSUBPD       constants<>+1536(SB), Y2, Y2
-	VFNMADD231PD constants<>+1440(SB), Y2, Y3
-	VFNMADD231PD constants<>+1472(SB), Y2, Y3
+	VFMADD231PD  constants<>+1312(SB), Y3, Y2
+	VSUBPD       constants<>+1344(SB), Y2, Y2
+	VFNMADD231PD constants<>+1376(SB), Y2, Y3
+	VFNMADD231PD constants<>+1408(SB), Y2, Y3
 	VMULPD       Y3, Y3, Y8
 	VMULPD       Y8, Y8, Y10
 	VBROADCASTSD constants<>+96(SB), Y11
@@ -5507,37 +5478,37 @@ slow493:
 	VFMADD231PD  Y15, Y10, Y13
 	VFMADD231PD  Y13, Y10, Y11
 	VFMADD231PD  Y11, Y8, Y3
-	VADDPD       constants<>+1568(SB), Y3, Y3
+	VADDPD       constants<>+1440(SB), Y3, Y3
 	VMULPD       constants<>+480(SB), Y2, Y8
 	VROUNDPD     $0x01, Y8, Y8
 	VSUBPD       Y8, Y2, Y2
-	VADDPD       constants<>+1536(SB), Y8, Y8
+	VADDPD       constants<>+1344(SB), Y8, Y8
 	VPSLLQ       $0x34, Y8, Y8
-	VPADDQ       constants<>+1568(SB), Y8, Y8
-	VADDPD       constants<>+1536(SB), Y2, Y2
+	VPADDQ       constants<>+1440(SB), Y8, Y8
+	VADDPD       constants<>+1344(SB), Y2, Y2
 	VPSLLQ       $0x34, Y2, Y2
-	VPADDQ       constants<>+1568(SB), Y2, Y2
+	VPADDQ       constants<>+1440(SB), Y2, Y2
 	VMULPD       Y8, Y3, Y3
 	VMULPD       Y2, Y3, Y2
 
-done494:
+done483:
 	VSUBPD       Y4, Y9, Y9
 	VSUBPD       Y5, Y6, Y6
 	VCMPPD       $0x1e, constants<>+640(SB), Y9, Y3
 	VORPD        Y3, Y0, Y0
-	VBROADCASTSD constants<>+1504(SB), Y3
+	VBROADCASTSD constants<>+1568(SB), Y3
 	VSUBPD       Y9, Y6, Y6
 	VMAXPD       Y6, Y3, Y3
-	VANDPD       constants<>+1312(SB), Y6, Y4
+	VANDPD       constants<>+1280(SB), Y6, Y4
 	VCMPPD       $0x06, constants<>+64(SB), Y4, Y4
 	VMOVMSKPD    Y4, R11
 	TESTL        R11, R11
-	JNZ          slow495
+	JNZ          slow484
 	VBROADCASTSD constants<>+0(SB), Y4
-	VFMADD231PD  constants<>+1408(SB), Y6, Y4
-	VSUBPD       constants<>+1536(SB), Y4, Y5
-	VFNMADD231PD constants<>+1440(SB), Y5, Y6
-	VFNMADD231PD constants<>+1472(SB), Y5, Y6
+	VFMADD231PD  constants<>+1312(SB), Y6, Y4
+	VSUBPD       constants<>+1344(SB), Y4, Y5
+	VFNMADD231PD constants<>+1376(SB), Y5, Y6
+	VFNMADD231PD constants<>+1408(SB), Y5, Y6
 	VMULPD       Y6, Y6, Y5
 	VMULPD       Y5, Y5, Y8
 	VBROADCASTSD constants<>+96(SB), Y10
@@ -5555,22 +5526,22 @@ done494:
 	VFMADD231PD  Y14, Y8, Y12
 	VFMADD231PD  Y12, Y8, Y10
 	VFMADD231PD  Y10, Y5, Y6
-	VADDPD       constants<>+1568(SB), Y6, Y6
+	VADDPD       constants<>+1440(SB), Y6, Y6
 	VPSLLQ       $0x34, Y4, Y4
 	VPADDQ       Y4, Y6, Y6
 	VMOVUPD      Y6, Y4
-	JMP          done496
+	JMP          done485
 
-slow495:
+slow484:
 	VBROADCASTSD constants<>+416(SB), Y4
 	VMAXPD       Y6, Y4, Y6
 	VMOVUPD      constants<>+448(SB), Y4
 	VMINPD       Y6, Y4, Y6
 	VBROADCASTSD constants<>+0(SB), Y4
-	VFMADD231PD  constants<>+1408(SB), Y6, Y4
-	VSUBPD       constants<>+1536(SB), Y4, Y4
-	VFNMADD231PD constants<>+1440(SB), Y4, Y6
-	VFNMADD231PD constants<>+1472(SB), Y4, Y6
+	VFMADD231PD  constants<>+1312(SB), Y6, Y4
+	VSUBPD       constants<>+1344(SB), Y4, Y4
+	VFNMADD231PD constants<>+1376(SB), Y4, Y6
+	VFNMADD231PD constants<>+1408(SB), Y4, Y6
 	VMULPD       Y6, Y6, Y5
 	VMULPD       Y5, Y5, Y8
 	VBROADCASTSD constants<>+96(SB), Y10
@@ -5588,20 +5559,20 @@ slow495:
 	VFMADD231PD  Y14, Y8, Y12
 	VFMADD231PD  Y12, Y8, Y10
 	VFMADD231PD  Y10, Y5, Y6
-	VADDPD       constants<>+1568(SB), Y6, Y6
+	VADDPD       constants<>+1440(SB), Y6, Y6
 	VMULPD       constants<>+480(SB), Y4, Y5
 	VROUNDPD     $0x01, Y5, Y5
 	VSUBPD       Y5, Y4, Y4
-	VADDPD       constants<>+1536(SB), Y5, Y5
+	VADDPD       constants<>+1344(SB), Y5, Y5
 	VPSLLQ       $0x34, Y5, Y5
-	VPADDQ       constants<>+1568(SB), Y5, Y5
-	VADDPD       constants<>+1536(SB), Y4, Y4
+	VPADDQ       constants<>+1440(SB), Y5, Y5
+	VADDPD       constants<>+1344(SB), Y4, Y4
 	VPSLLQ       $0x34, Y4, Y4
-	VPADDQ       constants<>+1568(SB), Y4, Y4
+	VPADDQ       constants<>+1440(SB), Y4, Y4
 	VMULPD       Y5, Y6, Y6
 	VMULPD       Y4, Y6, Y4
 
-done496:
+done485:
 	MOVQ         (R8)(R10*8), R11
 	VMOVUPD      (DX)(R11*8), Y5
 	MOVQ         8(R8)(R10*8), R11
@@ -5665,7 +5636,7 @@ done496:
 	VSUBPD       constants<>+704(SB), Y1, Y1
 	VANDPD       constants<>+736(SB), Y2, Y2
 	VPADDQ       constants<>+768(SB), Y2, Y2
-	VSUBPD       constants<>+1568(SB), Y2, Y2
+	VSUBPD       constants<>+1440(SB), Y2, Y2
 	VADDPD       constants<>+800(SB), Y2, Y3
 	VDIVPD       Y3, Y2, Y3
 	VMULPD       Y3, Y3, Y4
@@ -5691,20 +5662,20 @@ done496:
 	MOVQ         z_base+24(FP), R11
 	VMOVUPD      Y1, (R11)(R10*8)
 	CMPQ         R10, R9
-	JE           done492
+	JE           done481
 	ADDQ         $0x04, R10
 	CMPQ         R10, R9
 	CMOVQGT      R9, R10
-	JMP          vector491
+	JMP          vector480
 
-done492:
+done481:
 	XORB      AL, AL
 	VMOVMSKPD Y0, CX
 	TESTL     CX, CX
-	JNZ       any497
+	JNZ       any486
 	MOVB      $0x01, AL
 
-any497:
+any486:
 	MOVB AL, ret+240(FP)
 	VZEROUPPER
 	RET
@@ -5721,9 +5692,9 @@ TEXT ·interleave256(SB), $0-56
 	LEAQ (BX)(DX*4), SI
 	MOVQ n+48(FP), SI
 	CMPQ SI, $0x00000004
-	JLT  few499
+	JLT  few488
 
-block498:
+block487:
 	VMOVUPD    (CX), Y0
 	VMOVUPD    (CX)(DX*1), Y1
 	VMOVUPD    (CX)(DX*2), Y2
@@ -5744,11 +5715,11 @@ block498:
 	ADDQ       $0x00000080, AX
 	SUBQ       $0x00000004, SI
 	CMPQ       SI, $0x00000004
-	JGE        block498
+	JGE        block487
 
-few499:
+few488:
 	TESTQ      SI, SI
-	JZ         blocks500
+	JZ         blocks489
 	LEAQ       constants<>+544(SB), DI
 	MOVQ       SI, R8
 	NEGQ       R8
@@ -5767,20 +5738,20 @@ few499:
 	VPERM2F128 $0x31, Y0, Y1, Y0
 	VMOVUPD    Y6, (AX)
 	CMPQ       SI, $0x00000001
-	JLE        end502
+	JLE        end491
 	VMOVUPD    Y2, 32(AX)
 	CMPQ       SI, $0x00000002
-	JLE        end502
+	JLE        end491
 	VMOVUPD    Y4, 64(AX)
 	CMPQ       SI, $0x00000003
-	JLE        end502
+	JLE        end491
 	VMOVUPD    Y0, 96(AX)
 
-end502:
+end491:
 	ADDQ $0x00000020, CX
 	ADDQ $0x00000080, AX
 
-blocks500:
+blocks489:
 	VZEROUPPER
 	RET
 
@@ -5796,9 +5767,9 @@ TEXT ·separate256(SB), $0-56
 	LEAQ (BX)(DX*4), SI
 	MOVQ n+48(FP), SI
 	CMPQ SI, $0x00000004
-	JLT  few504
+	JLT  few493
 
-block503:
+block492:
 	VXORPD     Y0, Y0, Y0
 	VXORPD     Y1, Y1, Y1
 	VXORPD     Y2, Y2, Y2
@@ -5823,11 +5794,11 @@ block503:
 	ADDQ       $0x00000080, CX
 	SUBQ       $0x00000004, SI
 	CMPQ       SI, $0x00000004
-	JGE        block503
+	JGE        block492
 
-few504:
+few493:
 	TESTQ   SI, SI
-	JZ      blocks505
+	JZ      blocks494
 	VXORPD  Y0, Y0, Y0
 	VXORPD  Y1, Y1, Y1
 	VXORPD  Y2, Y2, Y2
@@ -5838,16 +5809,16 @@ few504:
 	VMOVUPD (DI)(R8*8), Y0
 	VMOVUPD (CX), Y0
 	CMPQ    SI, $0x00000001
-	JLE     end507
+	JLE     end496
 	VMOVUPD 32(CX), Y1
 	CMPQ    SI, $0x00000002
-	JLE     end507
+	JLE     end496
 	VMOVUPD 64(CX), Y2
 	CMPQ    SI, $0x00000003
-	JLE     end507
+	JLE     end496
 	VMOVUPD 96(CX), Y3
 
-end507:
+end496:
 	VUNPCKLPD  Y1, Y0, Y4
 	VUNPCKLPD  Y3, Y2, Y5
 	VPERM2F128 $0x20, Y5, Y4, Y6
@@ -5857,89 +5828,89 @@ end507:
 	VPERM2F128 $0x20, Y1, Y0, Y2
 	VPERM2F128 $0x31, Y1, Y0, Y0
 	CMPQ       SI, $0x04
-	JLT        partial508
+	JLT        partial497
 	VMOVUPD    Y6, (AX)
-	JMP        stored511
+	JMP        stored500
 
-partial508:
+partial497:
 	LEAQ         (AX), DI
 	VMOVAPD      Y6, Y1
 	TESTQ        $0x00000002, SI
-	JZ           noTwo510
+	JZ           noTwo499
 	VMOVUPD      X1, (DI)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, DI
 
-noTwo510:
+noTwo499:
 	TESTQ  $0x00000001, SI
-	JZ     stored511
+	JZ     stored500
 	VMOVSD X1, (DI)
 
-stored511:
+stored500:
 	CMPQ    SI, $0x04
-	JLT     partial512
+	JLT     partial501
 	VMOVUPD Y2, (AX)(DX*1)
-	JMP     stored515
+	JMP     stored504
 
-partial512:
+partial501:
 	LEAQ         (AX)(DX*1), DI
 	VMOVAPD      Y2, Y1
 	TESTQ        $0x00000002, SI
-	JZ           noTwo514
+	JZ           noTwo503
 	VMOVUPD      X1, (DI)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, DI
 
-noTwo514:
+noTwo503:
 	TESTQ  $0x00000001, SI
-	JZ     stored515
+	JZ     stored504
 	VMOVSD X1, (DI)
 
-stored515:
+stored504:
 	CMPQ    SI, $0x04
-	JLT     partial516
+	JLT     partial505
 	VMOVUPD Y4, (AX)(DX*2)
-	JMP     stored519
+	JMP     stored508
 
-partial516:
+partial505:
 	LEAQ         (AX)(DX*2), DX
 	VMOVAPD      Y4, Y1
 	TESTQ        $0x00000002, SI
-	JZ           noTwo518
+	JZ           noTwo507
 	VMOVUPD      X1, (DX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, DX
 
-noTwo518:
+noTwo507:
 	TESTQ  $0x00000001, SI
-	JZ     stored519
+	JZ     stored508
 	VMOVSD X1, (DX)
 
-stored519:
+stored508:
 	CMPQ    SI, $0x04
-	JLT     partial520
+	JLT     partial509
 	VMOVUPD Y0, (AX)(BX*1)
-	JMP     stored523
+	JMP     stored512
 
-partial520:
+partial509:
 	LEAQ         (AX)(BX*1), DX
 	VMOVAPD      Y0, Y0
 	TESTQ        $0x00000002, SI
-	JZ           noTwo522
+	JZ           noTwo511
 	VMOVUPD      X0, (DX)
 	VEXTRACTF128 $0x01, Y0, X0
 	ADDQ         $0x00000010, DX
 
-noTwo522:
+noTwo511:
 	TESTQ  $0x00000001, SI
-	JZ     stored523
+	JZ     stored512
 	VMOVSD X0, (DX)
 
-stored523:
+stored512:
 	ADDQ $0x00000020, AX
 	ADDQ $0x00000080, CX
 
-blocks505:
+blocks494:
 	VZEROUPPER
 	RET
 
@@ -5952,32 +5923,32 @@ TEXT ·consistent256(SB), $0-216
 	MOVQ         right_base+96(FP), CX
 	XORQ         DX, DX
 
-vector524:
+vector513:
 	VMOVUPD Y0, (CX)(DX*1)
 	ADDQ    $0x20, DX
 	CMPQ    DX, AX
-	JL      vector524
+	JL      vector513
 	XORQ    CX, CX
 
-scaling525:
+scaling514:
 	VXORPD Y1, Y1, Y1
 	MOVQ   sums_base+120(FP), DX
 	XORQ   BX, BX
 
-vector527:
+vector516:
 	VMOVUPD Y1, (DX)(BX*1)
 	ADDQ    $0x20, BX
 	CMPQ    BX, AX
-	JL      vector527
+	JL      vector516
 	XORQ    DX, DX
 	MOVQ    pairs_base+0(FP), BX
 	MOVQ    rows_len+32(FP), SI
 	SHRQ    $0x02, SI
 	LEAQ    (AX)(AX*2), DI
 	CMPQ    SI, $0x04
-	JL      few529
+	JL      few518
 
-rows528:
+rows517:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -5986,7 +5957,7 @@ rows528:
 	MOVQ   BX, R9
 	XORQ   R10, R10
 
-vector530:
+vector519:
 	VMOVUPD     (R8)(R10*1), Y5
 	VFMADD231PD (R9), Y5, Y1
 	VFMADD231PD (R9)(AX*1), Y5, Y2
@@ -5995,7 +5966,7 @@ vector530:
 	ADDQ        $0x20, R9
 	ADDQ        $0x20, R10
 	CMPQ        R10, AX
-	JL          vector530
+	JL          vector519
 	MOVQ        rows_base+24(FP), R8
 	MOVQ        left_base+72(FP), R9
 	VMOVUPD     (R8)(DX*1), Y5
@@ -6029,7 +6000,7 @@ vector530:
 	MOVQ        sums_base+120(FP), R8
 	XORQ        R9, R9
 
-vector531:
+vector520:
 	VMOVUPD     (R8)(R9*1), Y4
 	VFMADD231PD (BX), Y5, Y4
 	VFMADD231PD (BX)(AX*1), Y1, Y4
@@ -6039,30 +6010,30 @@ vector531:
 	ADDQ        $0x20, BX
 	ADDQ        $0x20, R9
 	CMPQ        R9, AX
-	JL          vector531
+	JL          vector520
 	ADDQ        DI, BX
 	ADDQ        $0x00000080, DX
 	SUBQ        $0x04, SI
 	CMPQ        SI, $0x04
-	JGE         rows528
+	JGE         rows517
 
-few529:
+few518:
 	CMPQ SI, $0x01
-	JL   few533
+	JL   few522
 
-rows532:
+rows521:
 	VXORPD Y1, Y1, Y1
 	MOVQ   right_base+96(FP), DI
 	MOVQ   BX, R8
 	XORQ   R9, R9
 
-vector534:
+vector523:
 	VMOVUPD     (DI)(R9*1), Y2
 	VFMADD231PD (R8), Y2, Y1
 	ADDQ        $0x20, R8
 	ADDQ        $0x20, R9
 	CMPQ        R9, AX
-	JL          vector534
+	JL          vector523
 	MOVQ        rows_base+24(FP), DI
 	MOVQ        left_base+72(FP), R8
 	VMOVUPD     (DI)(DX*1), Y2
@@ -6075,57 +6046,57 @@ vector534:
 	MOVQ        sums_base+120(FP), DI
 	XORQ        R8, R8
 
-vector535:
+vector524:
 	VMOVUPD     (DI)(R8*1), Y1
 	VFMADD231PD (BX), Y2, Y1
 	VMOVUPD     Y1, (DI)(R8*1)
 	ADDQ        $0x20, BX
 	ADDQ        $0x20, R8
 	CMPQ        R8, AX
-	JL          vector535
+	JL          vector524
 	ADDQ        $0x00000020, DX
 	SUBQ        $0x01, SI
 	CMPQ        SI, $0x01
-	JGE         rows532
+	JGE         rows521
 
-few533:
+few522:
 	VXORPD Y1, Y1, Y1
 	XORQ   DX, DX
 
-vector536:
+vector525:
 	MOVQ         columns_base+48(FP), BX
 	VMOVUPD      (BX)(DX*1), Y2
 	MOVQ         right_base+96(FP), BX
 	MOVQ         sums_base+120(FP), SI
 	VMOVUPD      (SI)(DX*1), Y3
 	VFNMADD231PD (BX)(DX*1), Y3, Y2
-	VANDPD       constants<>+1312(SB), Y2, Y2
+	VANDPD       constants<>+1280(SB), Y2, Y2
 	VADDPD       Y2, Y1, Y1
 	ADDQ         $0x20, DX
 	CMPQ         DX, AX
-	JL           vector536
+	JL           vector525
 	VBROADCASTSD enough+208(FP), Y2
 	VCMPPD       $0x1e, Y2, Y1, Y1
 	VMOVMSKPD    Y1, DX
 	TESTL        DX, DX
-	JZ           scaled526
+	JZ           scaled515
 	MOVQ         scalings+200(FP), DX
 	CMPQ         CX, DX
-	JGE          scaled526
+	JGE          scaled515
 	VPCMPEQQ     Y2, Y2, Y2
 	MOVQ         first+192(FP), DX
 	CMPQ         CX, DX
-	JLT          plain537
+	JLT          plain526
 	CMPQ         CX, $0x14
-	JGE          plain537
+	JGE          plain526
 	MOVQ         system_len+152(FP), DX
 	TESTQ        DX, DX
-	JZ           plain537
+	JZ           plain526
 	MOVQ         rows_len+32(FP), DX
 	SHLQ         $0x03, DX
 	XORQ         BX, BX
 
-vector539:
+vector528:
 	MOVQ    left_base+72(FP), SI
 	VMOVUPD (SI)(BX*1), Y3
 	VMULPD  Y3, Y3, Y3
@@ -6140,15 +6111,15 @@ vector539:
 	VMOVUPD Y3, (SI)(BX*1)
 	ADDQ    $0x20, BX
 	CMPQ    BX, DX
-	JL      vector539
+	JL      vector528
 	XORQ    BX, BX
 	MOVQ    system_base+144(FP), SI
 
-tiles540:
+tiles529:
 	LEAQ 32(BX), DI
 	ANDQ $-128, DI
 
-tile541:
+tile530:
 	VXORPD Y3, Y3, Y3
 	VXORPD Y4, Y4, Y4
 	VXORPD Y5, Y5, Y5
@@ -6164,7 +6135,7 @@ tile541:
 	MOVQ   rows_len+32(FP), DX
 	SHLQ   $0x03, DX
 
-rows542:
+rows531:
 	VMOVUPD     (R10), Y11
 	VMULPD      (R8), Y11, Y12
 	VMULPD      32(R8), Y11, Y11
@@ -6184,7 +6155,7 @@ rows542:
 	ADDQ        AX, R9
 	ADDQ        $0x20, R10
 	SUBQ        $0x20, DX
-	JNZ         rows542
+	JNZ         rows531
 	LEAQ        (SI)(DI*1), DX
 	VMOVUPD     Y3, (DX)
 	VMOVUPD     Y4, 32(DX)
@@ -6197,11 +6168,11 @@ rows542:
 	VMOVUPD     Y10, 96(DX)
 	ADDQ        AX, DX
 	SUBQ        $0x00000080, DI
-	JGE         tile541
+	JGE         tile530
 	LEAQ        (SI)(AX*2), SI
 	ADDQ        $0x00000040, BX
 	CMPQ        BX, AX
-	JL          tiles540
+	JL          tiles529
 	MOVQ        AX, DX
 	SHRQ        $0x05, DX
 	ADDQ        $0x00, DX
@@ -6213,7 +6184,7 @@ rows542:
 	MOVQ        right_base+96(FP), DI
 	XORQ        R8, R8
 
-vector543:
+vector532:
 	VMOVUPD (SI)(R8*1), Y3
 	VMOVUPD (DI)(R8*1), Y4
 	VMULPD  Y4, Y3, Y5
@@ -6224,7 +6195,7 @@ vector543:
 	LEAQ    32(R8), R9
 	XORQ    R10, R10
 
-vector544:
+vector533:
 	VMOVUPD     (SI)(R10*1), Y6
 	VFMSUB213PD (BX)(R10*1), Y3, Y6
 	VMULPD      (DI)(R10*1), Y6, Y6
@@ -6232,13 +6203,13 @@ vector544:
 	VMOVUPD     Y6, (BX)(R10*1)
 	ADDQ        $0x20, R10
 	CMPQ        R10, R9
-	JL          vector544
+	JL          vector533
 	VADDPD      (BX)(R8*1), Y5, Y5
 	VMOVUPD     Y5, (BX)(R8*1)
 	ADDQ        AX, BX
 	ADDQ        $0x20, R8
 	CMPQ        R8, AX
-	JL          vector543
+	JL          vector532
 	MOVQ        AX, DX
 	SHRQ        $0x05, DX
 	ADDQ        $0x01, DX
@@ -6248,47 +6219,47 @@ vector544:
 	MOVQ        system_base+144(FP), BX
 	XORQ        SI, SI
 
-vector545:
+vector534:
 	MOVQ  system_base+144(FP), DI
 	TESTQ SI, SI
-	JZ    before546
+	JZ    before535
 	XORQ  R8, R8
 
-vector547:
+vector536:
 	VMOVUPD (BX)(R8*1), Y3
 	TESTQ   R8, R8
-	JZ      before548
+	JZ      before537
 	XORQ    R9, R9
 
-vector549:
+vector538:
 	VMOVUPD      (BX)(R9*1), Y4
 	VFNMADD231PD (DI)(R9*1), Y4, Y3
 	ADDQ         $0x20, R9
 	CMPQ         R9, R8
-	JL           vector549
+	JL           vector538
 
-before548:
+before537:
 	VMULPD  (DX)(R8*1), Y3, Y3
 	VMOVUPD Y3, (BX)(R8*1)
 	ADDQ    AX, DI
 	ADDQ    $0x20, R8
 	CMPQ    R8, SI
-	JL      vector547
+	JL      vector536
 
-before546:
+before535:
 	VMOVUPD (BX)(SI*1), Y3
 	TESTQ   SI, SI
-	JZ      before550
+	JZ      before539
 	XORQ    DI, DI
 
-vector551:
+vector540:
 	VMOVUPD      (BX)(DI*1), Y4
 	VFNMADD231PD (BX)(DI*1), Y4, Y3
 	ADDQ         $0x20, DI
 	CMPQ         DI, SI
-	JL           vector551
+	JL           vector540
 
-before550:
+before539:
 	MOVQ         sums_base+120(FP), DI
 	VMOVUPD      (DI)(SI*1), Y4
 	MOVQ         right_base+96(FP), DI
@@ -6303,7 +6274,7 @@ before550:
 	ADDQ         AX, BX
 	ADDQ         $0x20, SI
 	CMPQ         SI, AX
-	JL           vector545
+	JL           vector534
 	MOVQ         AX, DX
 	SHRQ         $0x05, DX
 	ADDQ         $0x00, DX
@@ -6319,55 +6290,55 @@ before550:
 	MOVQ         system_base+144(FP), SI
 	XORQ         DI, DI
 
-vector552:
+vector541:
 	VMOVUPD (DX)(DI*1), Y3
 	TESTQ   DI, DI
-	JZ      before553
+	JZ      before542
 	XORQ    R8, R8
 
-vector554:
+vector543:
 	VMOVUPD      (SI)(R8*1), Y4
 	VFNMADD231PD (DX)(R8*1), Y4, Y3
 	ADDQ         $0x20, R8
 	CMPQ         R8, DI
-	JL           vector554
+	JL           vector543
 
-before553:
+before542:
 	VMULPD  (BX)(DI*1), Y3, Y3
 	VMOVUPD Y3, (DX)(DI*1)
 	ADDQ    AX, SI
 	ADDQ    $0x20, DI
 	CMPQ    DI, AX
-	JL      vector552
+	JL      vector541
 	MOVQ    AX, DI
 
-back555:
+back544:
 	SUBQ    $0x20, DI
 	SUBQ    AX, SI
 	VMOVUPD (DX)(DI*1), Y3
 	MOVQ    SI, R8
 	MOVQ    DI, R9
 
-below556:
+below545:
 	ADDQ         $0x20, R9
 	CMPQ         R9, AX
-	JGE          solved557
+	JGE          solved546
 	ADDQ         AX, R8
 	VMOVUPD      (R8)(DI*1), Y4
 	VFNMADD231PD (DX)(R9*1), Y4, Y3
-	JMP          below556
+	JMP          below545
 
-solved557:
+solved546:
 	VMULPD  (BX)(DI*1), Y3, Y3
 	VMOVUPD Y3, (DX)(DI*1)
 	TESTQ   DI, DI
-	JNZ     back555
-	JMP     scale538
+	JNZ     back544
+	JMP     scale527
 
-plain537:
+plain526:
 	XORQ DX, DX
 
-vector558:
+vector547:
 	MOVQ      right_base+96(FP), BX
 	VMOVUPD   (BX)(DX*1), Y2
 	MOVQ      columns_base+48(FP), BX
@@ -6384,11 +6355,11 @@ vector558:
 	VMOVUPD   Y2, (BX)(DX*1)
 	ADDQ      $0x20, DX
 	CMPQ      DX, AX
-	JL        vector558
+	JL        vector547
 	INCQ      CX
-	JMP       scaling525
+	JMP       scaling514
 
-scale538:
+scale527:
 	MOVQ         AX, DX
 	SHRQ         $0x05, DX
 	ADDQ         $0x00, DX
@@ -6398,18 +6369,18 @@ scale538:
 	VBROADCASTSD constants<>+32(SB), Y3
 	XORQ         BX, BX
 
-vector559:
+vector548:
 	VMOVUPD (DX)(BX*1), Y4
-	VANDPD  constants<>+1312(SB), Y4, Y4
+	VANDPD  constants<>+1280(SB), Y4, Y4
 	VMAXPD  Y4, Y3, Y3
 	ADDQ    $0x20, BX
 	CMPQ    BX, AX
-	JL      vector559
+	JL      vector548
 	VDIVPD  Y3, Y0, Y3
 	VMULPD  constants<>+480(SB), Y3, Y3
 	XORQ    BX, BX
 
-vector560:
+vector549:
 	MOVQ      right_base+96(FP), SI
 	VMOVUPD   (SI)(BX*1), Y4
 	MOVQ      columns_base+48(FP), SI
@@ -6432,14 +6403,14 @@ vector560:
 	VMOVUPD   Y4, (SI)(BX*1)
 	ADDQ      $0x20, BX
 	CMPQ      BX, AX
-	JL        vector560
+	JL        vector549
 	INCQ      CX
-	JMP       scaling525
+	JMP       scaling514
 
-scaled526:
+scaled515:
 	XORQ CX, CX
 
-vector561:
+vector550:
 	MOVQ    right_base+96(FP), DX
 	VMOVUPD (DX)(CX*1), Y0
 	MOVQ    columns_base+48(FP), DX
@@ -6457,20 +6428,20 @@ vector561:
 	VDIVPD  Y3, Y1, Y1
 	VMINPD  constants<>+1696(SB), Y1, Y1
 	VANDPD  Y2, Y1, Y1
-	VMINPD  constants<>+1568(SB), Y1, Y1
+	VMINPD  constants<>+1440(SB), Y1, Y1
 	VMULPD  Y1, Y0, Y0
 	MOVQ    right_base+96(FP), DX
 	VMOVUPD Y0, (DX)(CX*1)
 	ADDQ    $0x20, CX
 	CMPQ    CX, AX
-	JL      vector561
+	JL      vector550
 	VXORPD  Y0, Y0, Y0
 	MOVQ    pairs_base+0(FP), CX
 	MOVQ    rows_len+32(FP), DX
 	SHLQ    $0x03, DX
 	XORQ    BX, BX
 
-vector562:
+vector551:
 	MOVQ    rows_base+24(FP), SI
 	VMOVUPD (SI)(BX*1), Y1
 	MOVQ    left_base+72(FP), SI
@@ -6478,12 +6449,12 @@ vector562:
 	MOVQ    right_base+96(FP), DI
 	XORQ    R8, R8
 
-vector563:
+vector552:
 	VMOVUPD      (CX)(R8*1), Y3
 	VFMADD231PD  (DI)(R8*1), Y3, Y2
 	ADDQ         $0x20, R8
 	CMPQ         R8, AX
-	JL           vector563
+	JL           vector552
 	VFNMADD231PD (SI)(BX*1), Y2, Y1
 	VXORPD       Y2, Y2, Y2
 	VMAXPD       Y2, Y1, Y1
@@ -6493,14 +6464,14 @@ vector563:
 	ADDQ         AX, CX
 	ADDQ         $0x20, BX
 	CMPQ         BX, DX
-	JL           vector562
+	JL           vector551
 	VCMPPD       $0x1e, constants<>+1760(SB), Y0, Y1
 	VBROADCASTSD constants<>+32(SB), Y2
 	VDIVPD       Y0, Y2, Y2
 	VANDPD       Y1, Y2, Y2
 	MOVQ         entropy_len+176(FP), CX
 	TESTQ        CX, CX
-	JZ           silent564
+	JZ           silent553
 	VXORPD       Y0, Y0, Y0
 	MOVQ         right_base+96(FP), CX
 	MOVQ         sums_base+120(FP), DX
@@ -6509,14 +6480,14 @@ vector563:
 	SHLQ         $0x03, SI
 	XORQ         DI, DI
 
-vector566:
+vector555:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Y1
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Y2, Y3
 	XORQ    R8, R8
 
-vector567:
+vector556:
 	VMOVUPD      (BX)(R8*1), Y4
 	VMULPD       (CX)(R8*1), Y4, Y4
 	VMULPD       Y1, Y4, Y4
@@ -6529,7 +6500,7 @@ vector567:
 	VSUBPD       constants<>+704(SB), Y6, Y6
 	VANDPD       constants<>+736(SB), Y5, Y5
 	VPADDQ       constants<>+768(SB), Y5, Y5
-	VSUBPD       constants<>+1568(SB), Y5, Y5
+	VSUBPD       constants<>+1440(SB), Y5, Y5
 	VADDPD       constants<>+800(SB), Y5, Y7
 	VDIVPD       Y7, Y5, Y7
 	VMULPD       Y7, Y7, Y8
@@ -6554,16 +6525,16 @@ vector567:
 	VFNMADD231PD Y4, Y6, Y0
 	ADDQ         $0x20, R8
 	CMPQ         R8, AX
-	JL           vector567
+	JL           vector556
 	ADDQ         AX, BX
 	ADDQ         $0x20, DI
 	CMPQ         DI, SI
-	JL           vector566
+	JL           vector555
 	MOVQ         entropy_base+168(FP), AX
 	VMOVUPD      Y0, (AX)
-	JMP          rounded565
+	JMP          rounded554
 
-silent564:
+silent553:
 	MOVQ right_base+96(FP), CX
 	MOVQ sums_base+120(FP), DX
 	MOVQ pairs_base+0(FP), BX
@@ -6571,14 +6542,14 @@ silent564:
 	SHLQ $0x03, SI
 	XORQ DI, DI
 
-vector568:
+vector557:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Y0
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Y2, Y1
 	XORQ    R8, R8
 
-vector569:
+vector558:
 	VMOVUPD     (BX)(R8*1), Y3
 	VMULPD      (CX)(R8*1), Y3, Y3
 	VMULPD      Y0, Y3, Y3
@@ -6586,13 +6557,13 @@ vector569:
 	VMOVUPD     Y3, (BX)(R8*1)
 	ADDQ        $0x20, R8
 	CMPQ        R8, AX
-	JL          vector569
+	JL          vector558
 	ADDQ        AX, BX
 	ADDQ        $0x20, DI
 	CMPQ        DI, SI
-	JL          vector568
+	JL          vector557
 
-rounded565:
+rounded554:
 	VZEROUPPER
 	RET
 
@@ -6605,9 +6576,9 @@ TEXT ·extrapolate256(SB), $0-56
 	MOVQ         x_len+8(FP), DX
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000008
-	JLT          rest571
+	JLT          rest560
 
-whole570:
+whole559:
 	VMOVUPD     (AX)(BX*8), Y1
 	VMOVUPD     (CX)(BX*8), Y2
 	VSUBPD      Y2, Y1, Y2
@@ -6629,13 +6600,13 @@ whole570:
 	ADDQ        $0x00000008, BX
 	SUBQ        $0x00000008, DX
 	CMPQ        DX, $0x00000008
-	JGE         whole570
+	JGE         whole559
 
-rest571:
+rest560:
 	CMPQ DX, $0x00000004
-	JLT  rest573
+	JLT  rest562
 
-whole572:
+whole561:
 	VMOVUPD     (AX)(BX*8), Y1
 	VMOVUPD     (CX)(BX*8), Y2
 	VSUBPD      Y2, Y1, Y2
@@ -6648,11 +6619,11 @@ whole572:
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole572
+	JGE         whole561
 
-rest573:
+rest562:
 	TESTQ      DX, DX
-	JZ         done574
+	JZ         done563
 	LEAQ       constants<>+544(SB), SI
 	MOVQ       DX, DI
 	NEGQ       DI
@@ -6664,47 +6635,47 @@ rest573:
 	VCMPPD     $0x07, Y3, Y3, Y3
 	VANDPD     Y3, Y1, Y1
 	CMPQ       DX, $0x04
-	JLT        partial575
+	JLT        partial564
 	VMOVUPD    Y2, (CX)(BX*8)
-	JMP        stored578
+	JMP        stored567
 
-partial575:
+partial564:
 	LEAQ         (CX)(BX*8), CX
 	VMOVAPD      Y2, Y3
 	TESTQ        $0x00000002, DX
-	JZ           noTwo577
+	JZ           noTwo566
 	VMOVUPD      X3, (CX)
 	VEXTRACTF128 $0x01, Y3, X3
 	ADDQ         $0x00000010, CX
 
-noTwo577:
+noTwo566:
 	TESTQ  $0x00000001, DX
-	JZ     stored578
+	JZ     stored567
 	VMOVSD X3, (CX)
 
-stored578:
+stored567:
 	VFMADD231PD Y1, Y0, Y2
 	CMPQ        DX, $0x04
-	JLT         partial579
+	JLT         partial568
 	VMOVUPD     Y2, (AX)(BX*8)
-	JMP         stored582
+	JMP         stored571
 
-partial579:
+partial568:
 	LEAQ         (AX)(BX*8), AX
 	VMOVAPD      Y2, Y0
 	TESTQ        $0x00000002, DX
-	JZ           noTwo581
+	JZ           noTwo570
 	VMOVUPD      X0, (AX)
 	VEXTRACTF128 $0x01, Y0, X0
 	ADDQ         $0x00000010, AX
 
-noTwo581:
+noTwo570:
 	TESTQ  $0x00000001, DX
-	JZ     stored582
+	JZ     stored571
 	VMOVSD X0, (AX)
 
-stored582:
-done574:
+stored571:
+done563:
 	VZEROUPPER
 	RET
 
@@ -6717,9 +6688,9 @@ TEXT ·addScaled256(SB), $0-56
 	MOVQ         dst_len+8(FP), DX
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000010
-	JLT          rest584
+	JLT          rest573
 
-whole583:
+whole572:
 	VMOVUPD     (AX)(BX*8), Y1
 	VMOVUPD     (CX)(BX*8), Y2
 	VFMADD231PD Y2, Y0, Y1
@@ -6739,13 +6710,13 @@ whole583:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole583
+	JGE         whole572
 
-rest584:
+rest573:
 	CMPQ DX, $0x00000004
-	JLT  rest586
+	JLT  rest575
 
-whole585:
+whole574:
 	VMOVUPD     (AX)(BX*8), Y1
 	VMOVUPD     (CX)(BX*8), Y2
 	VFMADD231PD Y2, Y0, Y1
@@ -6753,11 +6724,11 @@ whole585:
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole585
+	JGE         whole574
 
-rest586:
+rest575:
 	TESTQ       DX, DX
-	JZ          done587
+	JZ          done576
 	LEAQ        constants<>+544(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -6766,26 +6737,26 @@ rest586:
 	VMASKMOVPD  (CX)(BX*8), Y1, Y1
 	VFMADD231PD Y1, Y0, Y2
 	CMPQ        DX, $0x04
-	JLT         partial588
+	JLT         partial577
 	VMOVUPD     Y2, (AX)(BX*8)
-	JMP         stored591
+	JMP         stored580
 
-partial588:
+partial577:
 	LEAQ         (AX)(BX*8), AX
 	VMOVAPD      Y2, Y0
 	TESTQ        $0x00000002, DX
-	JZ           noTwo590
+	JZ           noTwo579
 	VMOVUPD      X0, (AX)
 	VEXTRACTF128 $0x01, Y0, X0
 	ADDQ         $0x00000010, AX
 
-noTwo590:
+noTwo579:
 	TESTQ  $0x00000001, DX
-	JZ     stored591
+	JZ     stored580
 	VMOVSD X0, (AX)
 
-stored591:
-done587:
+stored580:
+done576:
 	VZEROUPPER
 	RET
 
@@ -6922,40 +6893,40 @@ DATA constants<>+1248(SB)/8, $0x7ff8000000000001
 DATA constants<>+1256(SB)/8, $0x7ff8000000000001
 DATA constants<>+1264(SB)/8, $0x7ff8000000000001
 DATA constants<>+1272(SB)/8, $0x7ff8000000000001
-DATA constants<>+1280(SB)/8, $0xfff0000000000000
-DATA constants<>+1312(SB)/8, $0x7fffffffffffffff
-DATA constants<>+1320(SB)/8, $0x7fffffffffffffff
-DATA constants<>+1328(SB)/8, $0x7fffffffffffffff
-DATA constants<>+1336(SB)/8, $0x7fffffffffffffff
-DATA constants<>+1344(SB)/8, $0xffefffffffffffff
-DATA constants<>+1352(SB)/8, $0xffefffffffffffff
-DATA constants<>+1360(SB)/8, $0xffefffffffffffff
-DATA constants<>+1368(SB)/8, $0xffefffffffffffff
-DATA constants<>+1376(SB)/8, $0x4072c00000000000
-DATA constants<>+1384(SB)/8, $0x4072c00000000000
-DATA constants<>+1392(SB)/8, $0x4072c00000000000
-DATA constants<>+1400(SB)/8, $0x4072c00000000000
-DATA constants<>+1408(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+1416(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+1424(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+1432(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+1440(SB)/8, $0x3fe62e42fefa0000
-DATA constants<>+1448(SB)/8, $0x3fe62e42fefa0000
-DATA constants<>+1456(SB)/8, $0x3fe62e42fefa0000
-DATA constants<>+1464(SB)/8, $0x3fe62e42fefa0000
-DATA constants<>+1472(SB)/8, $0x3d7cf79abc9e3b3a
-DATA constants<>+1480(SB)/8, $0x3d7cf79abc9e3b3a
-DATA constants<>+1488(SB)/8, $0x3d7cf79abc9e3b3a
-DATA constants<>+1496(SB)/8, $0x3d7cf79abc9e3b3a
-DATA constants<>+1504(SB)/8, $0xffefffffffffffff
-DATA constants<>+1536(SB)/8, $0x4338000000000000
-DATA constants<>+1544(SB)/8, $0x4338000000000000
-DATA constants<>+1552(SB)/8, $0x4338000000000000
-DATA constants<>+1560(SB)/8, $0x4338000000000000
-DATA constants<>+1568(SB)/8, $0x3ff0000000000000
-DATA constants<>+1576(SB)/8, $0x3ff0000000000000
-DATA constants<>+1584(SB)/8, $0x3ff0000000000000
-DATA constants<>+1592(SB)/8, $0x3ff0000000000000
+DATA constants<>+1280(SB)/8, $0x7fffffffffffffff
+DATA constants<>+1288(SB)/8, $0x7fffffffffffffff
+DATA constants<>+1296(SB)/8, $0x7fffffffffffffff
+DATA constants<>+1304(SB)/8, $0x7fffffffffffffff
+DATA constants<>+1312(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+1320(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+1328(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+1336(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+1344(SB)/8, $0x4338000000000000
+DATA constants<>+1352(SB)/8, $0x4338000000000000
+DATA constants<>+1360(SB)/8, $0x4338000000000000
+DATA constants<>+1368(SB)/8, $0x4338000000000000
+DATA constants<>+1376(SB)/8, $0x3fe62e42fefa0000
+DATA constants<>+1384(SB)/8, $0x3fe62e42fefa0000
+DATA constants<>+1392(SB)/8, $0x3fe62e42fefa0000
+DATA constants<>+1400(SB)/8, $0x3fe62e42fefa0000
+DATA constants<>+1408(SB)/8, $0x3d7cf79abc9e3b3a
+DATA constants<>+1416(SB)/8, $0x3d7cf79abc9e3b3a
+DATA constants<>+1424(SB)/8, $0x3d7cf79abc9e3b3a
+DATA constants<>+1432(SB)/8, $0x3d7cf79abc9e3b3a
+DATA constants<>+1440(SB)/8, $0x3ff0000000000000
+DATA constants<>+1448(SB)/8, $0x3ff0000000000000
+DATA constants<>+1456(SB)/8, $0x3ff0000000000000
+DATA constants<>+1464(SB)/8, $0x3ff0000000000000
+DATA constants<>+1472(SB)/8, $0x4072c00000000000
+DATA constants<>+1480(SB)/8, $0x4072c00000000000
+DATA constants<>+1488(SB)/8, $0x4072c00000000000
+DATA constants<>+1496(SB)/8, $0x4072c00000000000
+DATA constants<>+1504(SB)/8, $0xfff0000000000000
+DATA constants<>+1536(SB)/8, $0xffefffffffffffff
+DATA constants<>+1544(SB)/8, $0xffefffffffffffff
+DATA constants<>+1552(SB)/8, $0xffefffffffffffff
+DATA constants<>+1560(SB)/8, $0xffefffffffffffff
+DATA constants<>+1568(SB)/8, $0xffefffffffffffff
 DATA constants<>+1600(SB)/8, $0x7c2485ce9e7a065f
 DATA constants<>+1608(SB)/8, $0x7c2485ce9e7a065f
 DATA constants<>+1616(SB)/8, $0x7c2485ce9e7a065f

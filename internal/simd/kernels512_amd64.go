@@ -19,11 +19,12 @@ func log512(dst []float64, x []float64) bool
 //go:noescape
 func dot512(x []float64, y []float64) float64
 
-// multiplyMatrix512 is MultiplyMatrix.
+// multiplyMatrix512 is MultiplyMatrix, or, where a is not 0, MultiplyExp.
 //
 //go:noescape
-func multiplyMatrix512(dst []float64, f []float64,
-	w []float64, rows int, d int, k int)
+func multiplyMatrix512(dst []float64,
+	f []float64, w []float64, rows int,
+	d int, k int, a float64) bool
 
 // scatterMatrix512 is ScatterMatrix.
 //
@@ -69,11 +70,6 @@ func totals512(totals []float64,
 func settle512(beliefs []float64, sums []float64,
 	logTotals []float64, list *int,
 	count int) (residual float64)
-
-// exponentials512 is Exponentials.
-//
-//go:noescape
-func exponentials512(x []float64, a float64) bool
 
 // edgeBeliefs512 is plainEdgeBeliefs for one edge and more.
 //

@@ -527,13 +527,15 @@ done24:
 	VZEROUPPER
 	RET
 
-// func multiplyMatrix512(dst []float64, f []float64, w []float64, rows int, d int, k int)
+// func multiplyMatrix512(dst []float64, f []float64, w []float64, rows int, d int, k int, a float64) bool
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·multiplyMatrix512(SB), $0-96
+TEXT ·multiplyMatrix512(SB), $0-105
 	MOVQ k+88(FP), AX
 	SHLQ $0x03, AX
 	MOVQ d+80(FP), CX
 	SHLQ $0x03, CX
+	MOVB $0x01, DL
+	MOVB DL, ret+104(FP)
 	MOVQ k+88(FP), DX
 	XORQ R8, R8
 	MOVQ DX, R9
@@ -758,6 +760,105 @@ done39:
 	JGE     tile36
 
 tiles37:
+	MOVQ         dst_base+0(FP), DX
+	MOVQ         rows+72(FP), BX
+	VBROADCASTSD a+96(FP), Z0
+	VXORPD       Z1, Z1, Z1
+	VUCOMISD     X1, X0
+	JE           plain40
+	ADDQ         R8, DX
+	TESTQ        BX, BX
+	JLE          done42
+
+again41:
+	VMOVUPD           (DX), Z3
+	VMULPD            Z0, Z3, Z3
+	VBROADCASTSD      constants<>+776(SB), Z2
+	VANDPD            Z2, Z3, Z2
+	VPMAXUQ           Z2, Z1, Z1
+	VMOVUPD           64(DX), Z4
+	VMULPD            Z0, Z4, Z4
+	VBROADCASTSD      constants<>+776(SB), Z2
+	VANDPD            Z2, Z4, Z2
+	VPMAXUQ           Z2, Z1, Z1
+	VMOVUPD           128(DX), Z5
+	VMULPD            Z0, Z5, Z5
+	VBROADCASTSD      constants<>+776(SB), Z2
+	VANDPD            Z2, Z5, Z2
+	VPMAXUQ           Z2, Z1, Z1
+	VBROADCASTSD      constants<>+16(SB), Z8
+	VBROADCASTSD      constants<>+16(SB), Z9
+	VBROADCASTSD      constants<>+16(SB), Z10
+	VFMADD231PD.BCST  constants<>+24(SB), Z3, Z8
+	VFMADD231PD.BCST  constants<>+24(SB), Z4, Z9
+	VFMADD231PD.BCST  constants<>+24(SB), Z5, Z10
+	VSUBPD.BCST       constants<>+16(SB), Z8, Z2
+	VSUBPD.BCST       constants<>+16(SB), Z9, Z6
+	VSUBPD.BCST       constants<>+16(SB), Z10, Z7
+	VFNMADD231PD.BCST constants<>+320(SB), Z2, Z3
+	VFNMADD231PD.BCST constants<>+320(SB), Z6, Z4
+	VFNMADD231PD.BCST constants<>+320(SB), Z7, Z5
+	VFNMADD231PD.BCST constants<>+328(SB), Z2, Z3
+	VFNMADD231PD.BCST constants<>+328(SB), Z6, Z4
+	VFNMADD231PD.BCST constants<>+328(SB), Z7, Z5
+	VMOVUPD           constants<>+192(SB), Z11
+	VPERMI2PD         constants<>+256(SB), Z11, Z8
+	VMOVUPD           constants<>+192(SB), Z11
+	VPERMI2PD         constants<>+256(SB), Z11, Z9
+	VMOVUPD           constants<>+192(SB), Z11
+	VPERMI2PD         constants<>+256(SB), Z11, Z10
+	VMULPD            Z3, Z3, Z11
+	VMULPD            Z4, Z4, Z12
+	VMULPD            Z5, Z5, Z13
+	VBROADCASTSD      constants<>+336(SB), Z14
+	VFMADD231PD.BCST  constants<>+344(SB), Z3, Z14
+	VBROADCASTSD      constants<>+336(SB), Z15
+	VFMADD231PD.BCST  constants<>+344(SB), Z4, Z15
+	VBROADCASTSD      constants<>+336(SB), Z16
+	VFMADD231PD.BCST  constants<>+344(SB), Z5, Z16
+	VBROADCASTSD      constants<>+352(SB), Z17
+	VFMADD231PD.BCST  constants<>+360(SB), Z3, Z17
+	VBROADCASTSD      constants<>+352(SB), Z18
+	VFMADD231PD.BCST  constants<>+360(SB), Z4, Z18
+	VBROADCASTSD      constants<>+352(SB), Z19
+	VFMADD231PD.BCST  constants<>+360(SB), Z5, Z19
+	VFMADD213PD       Z17, Z11, Z14
+	VFMADD213PD       Z18, Z12, Z15
+	VFMADD213PD       Z19, Z13, Z16
+	VBROADCASTSD      constants<>+368(SB), Z17
+	VFMADD231PD.BCST  constants<>+376(SB), Z3, Z17
+	VBROADCASTSD      constants<>+368(SB), Z18
+	VFMADD231PD.BCST  constants<>+376(SB), Z4, Z18
+	VBROADCASTSD      constants<>+368(SB), Z19
+	VFMADD231PD.BCST  constants<>+376(SB), Z5, Z19
+	VFMADD213PD       Z17, Z11, Z14
+	VFMADD213PD       Z18, Z12, Z15
+	VFMADD213PD       Z19, Z13, Z16
+	VFMADD213PD       Z3, Z11, Z14
+	VFMADD213PD       Z4, Z12, Z15
+	VFMADD213PD       Z5, Z13, Z16
+	VFMADD213PD       Z8, Z8, Z14
+	VFMADD213PD       Z9, Z9, Z15
+	VFMADD213PD       Z10, Z10, Z16
+	VSCALEFPD         Z2, Z14, Z14
+	VSCALEFPD         Z6, Z15, Z15
+	VSCALEFPD         Z7, Z16, Z16
+	VMOVUPD           Z14, (DX)
+	VMOVUPD           Z15, 64(DX)
+	VMOVUPD           Z16, 128(DX)
+	ADDQ              AX, DX
+	DECQ              BX
+	JNZ               again41
+
+done42:
+	VBROADCASTSD constants<>+784(SB), Z0
+	VCMPPD       $0x06, Z0, Z1, K1
+	KORTESTB     K1, K1
+	JZ           plain40
+	XORB         DL, DL
+	MOVB         DL, ret+104(FP)
+
+plain40:
 	ADDQ $0x000000c0, R8
 	SUBQ $0x00000018, R9
 	CMPQ R9, $0x00000018
@@ -767,7 +868,7 @@ few26:
 	TESTQ R9, R9
 	JZ    done27
 	CMPQ  R9, $0x00000008
-	JGT   wider40
+	JGT   wider43
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
 	KMOVB DX, K1
@@ -776,9 +877,9 @@ few26:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R9
 	CMPQ  R9, $0x0000000c
-	JLT   tiles42
+	JLT   tiles45
 
-tile41:
+tile44:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -795,9 +896,9 @@ tile41:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R10
 	TESTQ  R10, R10
-	JLE    done44
+	JLE    done47
 
-again43:
+again46:
 	VMOVUPD.Z    (BX), K1, Z12
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Z13
@@ -838,9 +939,9 @@ again43:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R10
-	JNZ          again43
+	JNZ          again46
 
-done44:
+done47:
 	MOVQ    CX, SI
 	IMUL3Q  $0x0b, SI, SI
 	ADDQ    SI, DX
@@ -870,13 +971,13 @@ done44:
 	ADDQ    AX, DI
 	SUBQ    $0x0000000c, R9
 	CMPQ    R9, $0x0000000c
-	JGE     tile41
+	JGE     tile44
 
-tiles42:
+tiles45:
 	CMPQ R9, $0x00000004
-	JLT  tiles46
+	JLT  tiles49
 
-tile45:
+tile48:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -885,9 +986,9 @@ tile45:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R10
 	TESTQ  R10, R10
-	JLE    done48
+	JLE    done51
 
-again47:
+again50:
 	VMOVUPD.Z    (BX), K1, Z4
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Z5
@@ -904,9 +1005,9 @@ again47:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R10
-	JNZ          again47
+	JNZ          again50
 
-done48:
+done51:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
@@ -920,21 +1021,21 @@ done48:
 	ADDQ    AX, DI
 	SUBQ    $0x00000004, R9
 	CMPQ    R9, $0x00000004
-	JGE     tile45
+	JGE     tile48
 
-tiles46:
+tiles49:
 	CMPQ R9, $0x00000001
-	JLT  tiles50
+	JLT  tiles53
 
-tile49:
+tile52:
 	VXORPD Z0, Z0, Z0
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done52
+	JLE    done55
 
-again51:
+again54:
 	VMOVUPD.Z    (BX), K1, Z1
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Z2
@@ -942,21 +1043,70 @@ again51:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again51
+	JNZ          again54
 
-done52:
+done55:
 	VMOVUPD Z0, K1, (DI)
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R9
 	CMPQ    R9, $0x00000001
-	JGE     tile49
+	JGE     tile52
 
-tiles50:
+tiles53:
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         rows+72(FP), DX
+	VBROADCASTSD a+96(FP), Z0
+	VXORPD       Z1, Z1, Z1
+	VUCOMISD     X1, X0
+	JE           plain56
+	ADDQ         R8, CX
+	TESTQ        DX, DX
+	JLE          done58
+
+again57:
+	VMOVUPD.Z         (CX), K1, Z3
+	VMULPD            Z0, Z3, Z3
+	VBROADCASTSD      constants<>+776(SB), Z2
+	VANDPD            Z2, Z3, Z2
+	VPMAXUQ           Z2, Z1, Z1
+	VBROADCASTSD      constants<>+16(SB), Z4
+	VFMADD231PD.BCST  constants<>+24(SB), Z3, Z4
+	VSUBPD.BCST       constants<>+16(SB), Z4, Z2
+	VFNMADD231PD.BCST constants<>+320(SB), Z2, Z3
+	VFNMADD231PD.BCST constants<>+328(SB), Z2, Z3
+	VMOVUPD           constants<>+192(SB), Z5
+	VPERMI2PD         constants<>+256(SB), Z5, Z4
+	VMULPD            Z3, Z3, Z5
+	VBROADCASTSD      constants<>+336(SB), Z6
+	VFMADD231PD.BCST  constants<>+344(SB), Z3, Z6
+	VBROADCASTSD      constants<>+352(SB), Z7
+	VFMADD231PD.BCST  constants<>+360(SB), Z3, Z7
+	VFMADD213PD       Z7, Z5, Z6
+	VBROADCASTSD      constants<>+368(SB), Z7
+	VFMADD231PD.BCST  constants<>+376(SB), Z3, Z7
+	VFMADD213PD       Z7, Z5, Z6
+	VFMADD213PD       Z3, Z5, Z6
+	VFMADD213PD       Z4, Z4, Z6
+	VSCALEFPD         Z2, Z6, Z6
+	VMOVUPD           Z6, K1, (CX)
+	ADDQ              AX, CX
+	DECQ              DX
+	JNZ               again57
+
+done58:
+	VBROADCASTSD constants<>+784(SB), Z0
+	VCMPPD       $0x06, Z0, Z1, K1
+	KORTESTB     K1, K1
+	JZ           plain56
+	XORB         AL, AL
+	MOVB         AL, ret+104(FP)
+
+plain56:
 	JMP done27
 
-wider40:
+wider43:
 	CMPQ  R9, $0x00000010
-	JGT   wider53
+	JGT   wider59
 	SUBQ  $0x00000008, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -966,9 +1116,9 @@ wider40:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R9
 	CMPQ  R9, $0x00000008
-	JLT   tiles55
+	JLT   tiles61
 
-tile54:
+tile60:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -989,9 +1139,9 @@ tile54:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R10
 	TESTQ  R10, R10
-	JLE    done57
+	JLE    done63
 
-again56:
+again62:
 	VMOVUPD      (BX), Z16
 	VMOVUPD.Z    64(BX), K1, Z17
 	MOVQ         DX, SI
@@ -1029,9 +1179,9 @@ again56:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R10
-	JNZ          again56
+	JNZ          again62
 
-done57:
+done63:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
@@ -1061,13 +1211,13 @@ done57:
 	ADDQ    AX, DI
 	SUBQ    $0x00000008, R9
 	CMPQ    R9, $0x00000008
-	JGE     tile54
+	JGE     tile60
 
-tiles55:
+tiles61:
 	CMPQ R9, $0x00000004
-	JLT  tiles59
+	JLT  tiles65
 
-tile58:
+tile64:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -1080,9 +1230,9 @@ tile58:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R10
 	TESTQ  R10, R10
-	JLE    done61
+	JLE    done67
 
-again60:
+again66:
 	VMOVUPD      (BX), Z8
 	VMOVUPD.Z    64(BX), K1, Z9
 	MOVQ         DX, SI
@@ -1104,9 +1254,9 @@ again60:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R10
-	JNZ          again60
+	JNZ          again66
 
-done61:
+done67:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
@@ -1124,22 +1274,22 @@ done61:
 	ADDQ    AX, DI
 	SUBQ    $0x00000004, R9
 	CMPQ    R9, $0x00000004
-	JGE     tile58
+	JGE     tile64
 
-tiles59:
+tiles65:
 	CMPQ R9, $0x00000001
-	JLT  tiles63
+	JLT  tiles69
 
-tile62:
+tile68:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done65
+	JLE    done71
 
-again64:
+again70:
 	VMOVUPD      (BX), Z2
 	VMOVUPD.Z    64(BX), K1, Z3
 	MOVQ         DX, SI
@@ -1149,20 +1299,94 @@ again64:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again64
+	JNZ          again70
 
-done65:
+done71:
 	VMOVUPD Z0, (DI)
 	VMOVUPD Z1, K1, 64(DI)
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R9
 	CMPQ    R9, $0x00000001
-	JGE     tile62
+	JGE     tile68
 
-tiles63:
+tiles69:
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         rows+72(FP), DX
+	VBROADCASTSD a+96(FP), Z0
+	VXORPD       Z1, Z1, Z1
+	VUCOMISD     X1, X0
+	JE           plain72
+	ADDQ         R8, CX
+	TESTQ        DX, DX
+	JLE          done74
+
+again73:
+	VMOVUPD           (CX), Z3
+	VMULPD            Z0, Z3, Z3
+	VBROADCASTSD      constants<>+776(SB), Z2
+	VANDPD            Z2, Z3, Z2
+	VPMAXUQ           Z2, Z1, Z1
+	VMOVUPD.Z         64(CX), K1, Z4
+	VMULPD            Z0, Z4, Z4
+	VBROADCASTSD      constants<>+776(SB), Z2
+	VANDPD            Z2, Z4, Z2
+	VPMAXUQ           Z2, Z1, Z1
+	VBROADCASTSD      constants<>+16(SB), Z6
+	VBROADCASTSD      constants<>+16(SB), Z7
+	VFMADD231PD.BCST  constants<>+24(SB), Z3, Z6
+	VFMADD231PD.BCST  constants<>+24(SB), Z4, Z7
+	VSUBPD.BCST       constants<>+16(SB), Z6, Z2
+	VSUBPD.BCST       constants<>+16(SB), Z7, Z5
+	VFNMADD231PD.BCST constants<>+320(SB), Z2, Z3
+	VFNMADD231PD.BCST constants<>+320(SB), Z5, Z4
+	VFNMADD231PD.BCST constants<>+328(SB), Z2, Z3
+	VFNMADD231PD.BCST constants<>+328(SB), Z5, Z4
+	VMOVUPD           constants<>+192(SB), Z8
+	VPERMI2PD         constants<>+256(SB), Z8, Z6
+	VMOVUPD           constants<>+192(SB), Z8
+	VPERMI2PD         constants<>+256(SB), Z8, Z7
+	VMULPD            Z3, Z3, Z8
+	VMULPD            Z4, Z4, Z9
+	VBROADCASTSD      constants<>+336(SB), Z10
+	VFMADD231PD.BCST  constants<>+344(SB), Z3, Z10
+	VBROADCASTSD      constants<>+336(SB), Z11
+	VFMADD231PD.BCST  constants<>+344(SB), Z4, Z11
+	VBROADCASTSD      constants<>+352(SB), Z12
+	VFMADD231PD.BCST  constants<>+360(SB), Z3, Z12
+	VBROADCASTSD      constants<>+352(SB), Z13
+	VFMADD231PD.BCST  constants<>+360(SB), Z4, Z13
+	VFMADD213PD       Z12, Z8, Z10
+	VFMADD213PD       Z13, Z9, Z11
+	VBROADCASTSD      constants<>+368(SB), Z12
+	VFMADD231PD.BCST  constants<>+376(SB), Z3, Z12
+	VBROADCASTSD      constants<>+368(SB), Z13
+	VFMADD231PD.BCST  constants<>+376(SB), Z4, Z13
+	VFMADD213PD       Z12, Z8, Z10
+	VFMADD213PD       Z13, Z9, Z11
+	VFMADD213PD       Z3, Z8, Z10
+	VFMADD213PD       Z4, Z9, Z11
+	VFMADD213PD       Z6, Z6, Z10
+	VFMADD213PD       Z7, Z7, Z11
+	VSCALEFPD         Z2, Z10, Z10
+	VSCALEFPD         Z5, Z11, Z11
+	VMOVUPD           Z10, (CX)
+	VMOVUPD           Z11, K1, 64(CX)
+	ADDQ              AX, CX
+	DECQ              DX
+	JNZ               again73
+
+done74:
+	VBROADCASTSD constants<>+784(SB), Z0
+	VCMPPD       $0x06, Z0, Z1, K1
+	KORTESTB     K1, K1
+	JZ           plain72
+	XORB         AL, AL
+	MOVB         AL, ret+104(FP)
+
+plain72:
 	JMP done27
 
-wider53:
+wider59:
 	SUBQ  $0x00000010, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -1172,9 +1396,9 @@ wider53:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R9
 	CMPQ  R9, $0x00000008
-	JLT   tiles68
+	JLT   tiles77
 
-tile67:
+tile76:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -1203,9 +1427,9 @@ tile67:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R10
 	TESTQ  R10, R10
-	JLE    done70
+	JLE    done79
 
-again69:
+again78:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VMOVUPD.Z    128(BX), K1, Z26
@@ -1252,9 +1476,9 @@ again69:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R10
-	JNZ          again69
+	JNZ          again78
 
-done70:
+done79:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
@@ -1292,13 +1516,13 @@ done70:
 	ADDQ    AX, DI
 	SUBQ    $0x00000008, R9
 	CMPQ    R9, $0x00000008
-	JGE     tile67
+	JGE     tile76
 
-tiles68:
+tiles77:
 	CMPQ R9, $0x00000002
-	JLT  tiles72
+	JLT  tiles81
 
-tile71:
+tile80:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -1309,9 +1533,9 @@ tile71:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R10
 	TESTQ  R10, R10
-	JLE    done74
+	JLE    done83
 
-again73:
+again82:
 	VMOVUPD      (BX), Z6
 	VMOVUPD      64(BX), Z7
 	VMOVUPD.Z    128(BX), K1, Z8
@@ -1328,9 +1552,9 @@ again73:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R10
-	JNZ          again73
+	JNZ          again82
 
-done74:
+done83:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -1344,13 +1568,13 @@ done74:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R9
 	CMPQ    R9, $0x00000002
-	JGE     tile71
+	JGE     tile80
 
-tiles72:
+tiles81:
 	CMPQ R9, $0x00000001
-	JLT  tiles76
+	JLT  tiles85
 
-tile75:
+tile84:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -1358,9 +1582,9 @@ tile75:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done78
+	JLE    done87
 
-again77:
+again86:
 	VMOVUPD      (BX), Z3
 	VMOVUPD      64(BX), Z4
 	VMOVUPD.Z    128(BX), K1, Z5
@@ -1372,18 +1596,117 @@ again77:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again77
+	JNZ          again86
 
-done78:
+done87:
 	VMOVUPD Z0, (DI)
 	VMOVUPD Z1, 64(DI)
 	VMOVUPD Z2, K1, 128(DI)
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R9
 	CMPQ    R9, $0x00000001
-	JGE     tile75
+	JGE     tile84
 
-tiles76:
+tiles85:
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         rows+72(FP), DX
+	VBROADCASTSD a+96(FP), Z0
+	VXORPD       Z1, Z1, Z1
+	VUCOMISD     X1, X0
+	JE           plain88
+	ADDQ         R8, CX
+	TESTQ        DX, DX
+	JLE          done90
+
+again89:
+	VMOVUPD           (CX), Z3
+	VMULPD            Z0, Z3, Z3
+	VBROADCASTSD      constants<>+776(SB), Z2
+	VANDPD            Z2, Z3, Z2
+	VPMAXUQ           Z2, Z1, Z1
+	VMOVUPD           64(CX), Z4
+	VMULPD            Z0, Z4, Z4
+	VBROADCASTSD      constants<>+776(SB), Z2
+	VANDPD            Z2, Z4, Z2
+	VPMAXUQ           Z2, Z1, Z1
+	VMOVUPD.Z         128(CX), K1, Z5
+	VMULPD            Z0, Z5, Z5
+	VBROADCASTSD      constants<>+776(SB), Z2
+	VANDPD            Z2, Z5, Z2
+	VPMAXUQ           Z2, Z1, Z1
+	VBROADCASTSD      constants<>+16(SB), Z8
+	VBROADCASTSD      constants<>+16(SB), Z9
+	VBROADCASTSD      constants<>+16(SB), Z10
+	VFMADD231PD.BCST  constants<>+24(SB), Z3, Z8
+	VFMADD231PD.BCST  constants<>+24(SB), Z4, Z9
+	VFMADD231PD.BCST  constants<>+24(SB), Z5, Z10
+	VSUBPD.BCST       constants<>+16(SB), Z8, Z2
+	VSUBPD.BCST       constants<>+16(SB), Z9, Z6
+	VSUBPD.BCST       constants<>+16(SB), Z10, Z7
+	VFNMADD231PD.BCST constants<>+320(SB), Z2, Z3
+	VFNMADD231PD.BCST constants<>+320(SB), Z6, Z4
+	VFNMADD231PD.BCST constants<>+320(SB), Z7, Z5
+	VFNMADD231PD.BCST constants<>+328(SB), Z2, Z3
+	VFNMADD231PD.BCST constants<>+328(SB), Z6, Z4
+	VFNMADD231PD.BCST constants<>+328(SB), Z7, Z5
+	VMOVUPD           constants<>+192(SB), Z11
+	VPERMI2PD         constants<>+256(SB), Z11, Z8
+	VMOVUPD           constants<>+192(SB), Z11
+	VPERMI2PD         constants<>+256(SB), Z11, Z9
+	VMOVUPD           constants<>+192(SB), Z11
+	VPERMI2PD         constants<>+256(SB), Z11, Z10
+	VMULPD            Z3, Z3, Z11
+	VMULPD            Z4, Z4, Z12
+	VMULPD            Z5, Z5, Z13
+	VBROADCASTSD      constants<>+336(SB), Z14
+	VFMADD231PD.BCST  constants<>+344(SB), Z3, Z14
+	VBROADCASTSD      constants<>+336(SB), Z15
+	VFMADD231PD.BCST  constants<>+344(SB), Z4, Z15
+	VBROADCASTSD      constants<>+336(SB), Z16
+	VFMADD231PD.BCST  constants<>+344(SB), Z5, Z16
+	VBROADCASTSD      constants<>+352(SB), Z17
+	VFMADD231PD.BCST  constants<>+360(SB), Z3, Z17
+	VBROADCASTSD      constants<>+352(SB), Z18
+	VFMADD231PD.BCST  constants<>+360(SB), Z4, Z18
+	VBROADCASTSD      constants<>+352(SB), Z19
+	VFMADD231PD.BCST  constants<>+360(SB), Z5, Z19
+	VFMADD213PD       Z17, Z11, Z14
+	VFMADD213PD       Z18, Z12, Z15
+	VFMADD213PD       Z19, Z13, Z16
+	VBROADCASTSD      constants<>+368(SB), Z17
+	VFMADD231PD.BCST  constants<>+376(SB), Z3, Z17
+	VBROADCASTSD      constants<>+368(SB), Z18
+	VFMADD231PD.BCST  constants<>+376(SB), Z4, Z18
+	VBROADCASTSD      constants<>+368(SB), Z19
+	VFMADD231PD.BCST  constants<>+376(SB), Z5, Z19
+	VFMADD213PD       Z17, Z11, Z14
+	VFMADD213PD       Z18, Z12, Z15
+	VFMADD213PD       Z19, Z13, Z16
+	VFMADD213PD       Z3, Z11, Z14
+	VFMADD213PD       Z4, Z12, Z15
+	VFMADD213PD       Z5, Z13, Z16
+	VFMADD213PD       Z8, Z8, Z14
+	VFMADD213PD       Z9, Z9, Z15
+	VFMADD213PD       Z10, Z10, Z16
+	VSCALEFPD         Z2, Z14, Z14
+	VSCALEFPD         Z6, Z15, Z15
+	VSCALEFPD         Z7, Z16, Z16
+	VMOVUPD           Z14, (CX)
+	VMOVUPD           Z15, 64(CX)
+	VMOVUPD           Z16, K1, 128(CX)
+	ADDQ              AX, CX
+	DECQ              DX
+	JNZ               again89
+
+done90:
+	VBROADCASTSD constants<>+784(SB), Z0
+	VCMPPD       $0x06, Z0, Z1, K1
+	KORTESTB     K1, K1
+	JZ           plain88
+	XORB         AL, AL
+	MOVB         AL, ret+104(FP)
+
+plain88:
 done27:
 	VZEROUPPER
 	RET
@@ -1399,17 +1722,17 @@ TEXT ·scatterMatrix512(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000018
-	JLT  few80
+	JLT  few92
 
-panel79:
+panel91:
 	MOVQ f_base+24(FP), DX
 	MOVQ w_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ d+80(FP), R10
 	CMPQ R10, $0x00000005
-	JLT  tiles83
+	JLT  tiles95
 
-tile82:
+tile94:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -1430,9 +1753,9 @@ tile82:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done85
+	JLE    done97
 
-again84:
+again96:
 	VMOVUPD      (SI), Z15
 	VMOVUPD      64(SI), Z16
 	VMOVUPD      128(SI), Z17
@@ -1459,9 +1782,9 @@ again84:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again84
+	JNZ          again96
 
-done85:
+done97:
 	VMOVUPD (DI), Z15
 	VADDPD  Z15, Z0, Z0
 	VMOVUPD Z0, (DI)
@@ -1515,13 +1838,13 @@ done85:
 	ADDQ    $0x00000028, DX
 	SUBQ    $0x00000005, R10
 	CMPQ    R10, $0x00000005
-	JGE     tile82
+	JGE     tile94
 
-tiles83:
+tiles95:
 	CMPQ R10, $0x00000002
-	JLT  tiles87
+	JLT  tiles99
 
-tile86:
+tile98:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -1533,9 +1856,9 @@ tile86:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done89
+	JLE    done101
 
-again88:
+again100:
 	VMOVUPD      (SI), Z6
 	VMOVUPD      64(SI), Z7
 	VMOVUPD      128(SI), Z8
@@ -1550,9 +1873,9 @@ again88:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again88
+	JNZ          again100
 
-done89:
+done101:
 	VMOVUPD (DI), Z6
 	VADDPD  Z6, Z0, Z0
 	VMOVUPD Z0, (DI)
@@ -1576,13 +1899,13 @@ done89:
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile86
+	JGE     tile98
 
-tiles87:
+tiles99:
 	CMPQ R10, $0x00000001
-	JLT  tiles91
+	JLT  tiles103
 
-tile90:
+tile102:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -1591,9 +1914,9 @@ tile90:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done93
+	JLE    done105
 
-again92:
+again104:
 	VMOVUPD      (SI), Z3
 	VMOVUPD      64(SI), Z4
 	VMOVUPD      128(SI), Z5
@@ -1604,9 +1927,9 @@ again92:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again92
+	JNZ          again104
 
-done93:
+done105:
 	VMOVUPD (DI), Z3
 	VADDPD  Z3, Z0, Z0
 	VMOVUPD Z0, (DI)
@@ -1620,19 +1943,19 @@ done93:
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile90
+	JGE     tile102
 
-tiles91:
+tiles103:
 	ADDQ $0x000000c0, R8
 	SUBQ $0x00000018, R9
 	CMPQ R9, $0x00000018
-	JGE  panel79
+	JGE  panel91
 
-few80:
+few92:
 	TESTQ R9, R9
-	JZ    done81
+	JZ    done93
 	CMPQ  R9, $0x00000008
-	JGT   wider94
+	JGT   wider106
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
 	KMOVB DX, K1
@@ -1641,9 +1964,9 @@ few80:
 	ADDQ  R8, DI
 	MOVQ  d+80(FP), R9
 	CMPQ  R9, $0x0000000a
-	JLT   tiles96
+	JLT   tiles108
 
-tile95:
+tile107:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -1659,9 +1982,9 @@ tile95:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R10
 	TESTQ  R10, R10
-	JLE    done98
+	JLE    done110
 
-again97:
+again109:
 	VMOVUPD.Z    (SI), K1, Z10
 	VBROADCASTSD (BX), Z11
 	VFMADD231PD  Z10, Z11, Z0
@@ -1686,9 +2009,9 @@ again97:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R10
-	JNZ          again97
+	JNZ          again109
 
-done98:
+done110:
 	VMOVUPD.Z (DI), K1, Z10
 	VADDPD    Z10, Z0, Z0
 	VMOVUPD   Z0, K1, (DI)
@@ -1732,13 +2055,13 @@ done98:
 	ADDQ      $0x00000050, DX
 	SUBQ      $0x0000000a, R9
 	CMPQ      R9, $0x0000000a
-	JGE       tile95
+	JGE       tile107
 
-tiles96:
+tiles108:
 	CMPQ R9, $0x00000005
-	JLT  tiles100
+	JLT  tiles112
 
-tile99:
+tile111:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -1749,9 +2072,9 @@ tile99:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R10
 	TESTQ  R10, R10
-	JLE    done102
+	JLE    done114
 
-again101:
+again113:
 	VMOVUPD.Z    (SI), K1, Z5
 	VBROADCASTSD (BX), Z6
 	VFMADD231PD  Z5, Z6, Z0
@@ -1766,9 +2089,9 @@ again101:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R10
-	JNZ          again101
+	JNZ          again113
 
-done102:
+done114:
 	VMOVUPD.Z (DI), K1, Z5
 	VADDPD    Z5, Z0, Z0
 	VMOVUPD   Z0, K1, (DI)
@@ -1792,13 +2115,13 @@ done102:
 	ADDQ      $0x00000028, DX
 	SUBQ      $0x00000005, R9
 	CMPQ      R9, $0x00000005
-	JGE       tile99
+	JGE       tile111
 
-tiles100:
+tiles112:
 	CMPQ R9, $0x00000002
-	JLT  tiles104
+	JLT  tiles116
 
-tile103:
+tile115:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), SI
@@ -1806,9 +2129,9 @@ tile103:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R10
 	TESTQ  R10, R10
-	JLE    done106
+	JLE    done118
 
-again105:
+again117:
 	VMOVUPD.Z    (SI), K1, Z2
 	VBROADCASTSD (BX), Z3
 	VFMADD231PD  Z2, Z3, Z0
@@ -1817,9 +2140,9 @@ again105:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R10
-	JNZ          again105
+	JNZ          again117
 
-done106:
+done118:
 	VMOVUPD.Z (DI), K1, Z2
 	VADDPD    Z2, Z0, Z0
 	VMOVUPD   Z0, K1, (DI)
@@ -1831,31 +2154,31 @@ done106:
 	ADDQ      $0x00000010, DX
 	SUBQ      $0x00000002, R9
 	CMPQ      R9, $0x00000002
-	JGE       tile103
+	JGE       tile115
 
-tiles104:
+tiles116:
 	CMPQ R9, $0x00000001
-	JLT  tiles108
+	JLT  tiles120
 
-tile107:
+tile119:
 	VXORPD Z0, Z0, Z0
 	MOVQ   t_base+48(FP), SI
 	ADDQ   R8, SI
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R10
 	TESTQ  R10, R10
-	JLE    done110
+	JLE    done122
 
-again109:
+again121:
 	VMOVUPD.Z    (SI), K1, Z1
 	VBROADCASTSD (BX), Z2
 	VFMADD231PD  Z1, Z2, Z0
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R10
-	JNZ          again109
+	JNZ          again121
 
-done110:
+done122:
 	VMOVUPD.Z (DI), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	VMOVUPD   Z0, K1, (DI)
@@ -1863,14 +2186,14 @@ done110:
 	ADDQ      $0x00000008, DX
 	SUBQ      $0x00000001, R9
 	CMPQ      R9, $0x00000001
-	JGE       tile107
+	JGE       tile119
 
-tiles108:
-	JMP done81
+tiles120:
+	JMP done93
 
-wider94:
+wider106:
 	CMPQ  R9, $0x00000010
-	JGT   wider111
+	JGT   wider123
 	SUBQ  $0x00000008, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -1880,9 +2203,9 @@ wider94:
 	ADDQ  R8, DI
 	MOVQ  d+80(FP), R9
 	CMPQ  R9, $0x0000000a
-	JLT   tiles113
+	JLT   tiles125
 
-tile112:
+tile124:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -1908,9 +2231,9 @@ tile112:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R10
 	TESTQ  R10, R10
-	JLE    done115
+	JLE    done127
 
-again114:
+again126:
 	VMOVUPD      (SI), Z20
 	VMOVUPD.Z    64(SI), K1, Z21
 	VBROADCASTSD (BX), Z22
@@ -1946,9 +2269,9 @@ again114:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R10
-	JNZ          again114
+	JNZ          again126
 
-done115:
+done127:
 	VMOVUPD   (DI), Z20
 	VADDPD    Z20, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -2022,13 +2345,13 @@ done115:
 	ADDQ      $0x00000050, DX
 	SUBQ      $0x0000000a, R9
 	CMPQ      R9, $0x0000000a
-	JGE       tile112
+	JGE       tile124
 
-tiles113:
+tiles125:
 	CMPQ R9, $0x00000005
-	JLT  tiles117
+	JLT  tiles129
 
-tile116:
+tile128:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -2044,9 +2367,9 @@ tile116:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R10
 	TESTQ  R10, R10
-	JLE    done119
+	JLE    done131
 
-again118:
+again130:
 	VMOVUPD      (SI), Z10
 	VMOVUPD.Z    64(SI), K1, Z11
 	VBROADCASTSD (BX), Z12
@@ -2067,9 +2390,9 @@ again118:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R10
-	JNZ          again118
+	JNZ          again130
 
-done119:
+done131:
 	VMOVUPD   (DI), Z10
 	VADDPD    Z10, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -2108,13 +2431,13 @@ done119:
 	ADDQ      $0x00000028, DX
 	SUBQ      $0x00000005, R9
 	CMPQ      R9, $0x00000005
-	JGE       tile116
+	JGE       tile128
 
-tiles117:
+tiles129:
 	CMPQ R9, $0x00000001
-	JLT  tiles121
+	JLT  tiles133
 
-tile120:
+tile132:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), SI
@@ -2122,9 +2445,9 @@ tile120:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R10
 	TESTQ  R10, R10
-	JLE    done123
+	JLE    done135
 
-again122:
+again134:
 	VMOVUPD      (SI), Z2
 	VMOVUPD.Z    64(SI), K1, Z3
 	VBROADCASTSD (BX), Z4
@@ -2133,9 +2456,9 @@ again122:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R10
-	JNZ          again122
+	JNZ          again134
 
-done123:
+done135:
 	VMOVUPD   (DI), Z2
 	VADDPD    Z2, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -2146,12 +2469,12 @@ done123:
 	ADDQ      $0x00000008, DX
 	SUBQ      $0x00000001, R9
 	CMPQ      R9, $0x00000001
-	JGE       tile120
+	JGE       tile132
 
-tiles121:
-	JMP done81
+tiles133:
+	JMP done93
 
-wider111:
+wider123:
 	SUBQ  $0x00000010, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -2161,9 +2484,9 @@ wider111:
 	ADDQ  R8, DI
 	MOVQ  d+80(FP), R9
 	CMPQ  R9, $0x00000005
-	JLT   tiles126
+	JLT   tiles138
 
-tile125:
+tile137:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -2184,9 +2507,9 @@ tile125:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R10
 	TESTQ  R10, R10
-	JLE    done128
+	JLE    done140
 
-again127:
+again139:
 	VMOVUPD      (SI), Z15
 	VMOVUPD      64(SI), Z16
 	VMOVUPD.Z    128(SI), K1, Z17
@@ -2213,9 +2536,9 @@ again127:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R10
-	JNZ          again127
+	JNZ          again139
 
-done128:
+done140:
 	VMOVUPD   (DI), Z15
 	VADDPD    Z15, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -2269,13 +2592,13 @@ done128:
 	ADDQ      $0x00000028, DX
 	SUBQ      $0x00000005, R9
 	CMPQ      R9, $0x00000005
-	JGE       tile125
+	JGE       tile137
 
-tiles126:
+tiles138:
 	CMPQ R9, $0x00000002
-	JLT  tiles130
+	JLT  tiles142
 
-tile129:
+tile141:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -2287,9 +2610,9 @@ tile129:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R10
 	TESTQ  R10, R10
-	JLE    done132
+	JLE    done144
 
-again131:
+again143:
 	VMOVUPD      (SI), Z6
 	VMOVUPD      64(SI), Z7
 	VMOVUPD.Z    128(SI), K1, Z8
@@ -2304,9 +2627,9 @@ again131:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R10
-	JNZ          again131
+	JNZ          again143
 
-done132:
+done144:
 	VMOVUPD   (DI), Z6
 	VADDPD    Z6, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -2330,13 +2653,13 @@ done132:
 	ADDQ      $0x00000010, DX
 	SUBQ      $0x00000002, R9
 	CMPQ      R9, $0x00000002
-	JGE       tile129
+	JGE       tile141
 
-tiles130:
+tiles142:
 	CMPQ R9, $0x00000001
-	JLT  tiles134
+	JLT  tiles146
 
-tile133:
+tile145:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -2345,9 +2668,9 @@ tile133:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R10
 	TESTQ  R10, R10
-	JLE    done136
+	JLE    done148
 
-again135:
+again147:
 	VMOVUPD      (SI), Z3
 	VMOVUPD      64(SI), Z4
 	VMOVUPD.Z    128(SI), K1, Z5
@@ -2358,9 +2681,9 @@ again135:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R10
-	JNZ          again135
+	JNZ          again147
 
-done136:
+done148:
 	VMOVUPD   (DI), Z3
 	VADDPD    Z3, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -2374,17 +2697,17 @@ done136:
 	ADDQ      $0x00000008, DX
 	SUBQ      $0x00000001, R9
 	CMPQ      R9, $0x00000001
-	JGE       tile133
+	JGE       tile145
 
-tiles134:
-done81:
+tiles146:
+done93:
 	VZEROUPPER
 	RET
 
 // func cavities512(w []float64, b []float64, m []float64, s []int32, d []int32, bAt []int, mAt []int, n int, ns []int32)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
 TEXT ·cavities512(SB), $0-200
-	VBROADCASTSD constants<>+776(SB), Z0
+	VBROADCASTSD constants<>+792(SB), Z0
 	MOVQ         w_base+0(FP), AX
 	MOVQ         s_base+72(FP), CX
 	MOVQ         d_base+96(FP), DX
@@ -2397,19 +2720,19 @@ TEXT ·cavities512(SB), $0-200
 	CMOVQEQ      DI, R8
 	MOVQ         s_len+80(FP), R9
 	TESTQ        BX, BX
-	JZ           long137
+	JZ           long149
 	CMPQ         BX, $0x08
-	JG           long137
+	JG           long149
 	XORQ         R10, R10
 	MOVQ         $-1, R11
 	BZHIQ        BX, R11, R11
 	KMOVB        R11, K1
 	TESTQ        R9, R9
-	JLE          done140
+	JLE          done152
 
-again139:
+again151:
 	CMPQ       CX, SI
-	JGE        last141
+	JGE        last153
 	MOVLQSX    32(CX), R11
 	MOVLQSX    32(DX), R12
 	ANDQ       $-2, R12
@@ -2420,20 +2743,20 @@ again139:
 	ADDQ       BX, R12
 	PREFETCHT0 (R8)(R12*8)
 
-last141:
+last153:
 	MOVLQSX (CX), R11
 	ADDQ    $0x04, CX
 	MOVQ    bAt_base+120(FP), R12
 	TESTQ   R12, R12
-	JZ      same142
+	JZ      same154
 	MOVQ    (R12)(R11*8), R12
-	JMP     found143
+	JMP     found155
 
-same142:
+same154:
 	MOVQ  R11, R12
 	IMULQ BX, R12
 
-found143:
+found155:
 	MOVQ    b_base+24(FP), R11
 	LEAQ    (R11)(R12*8), R12
 	MOVLQSX (DX), R11
@@ -2441,52 +2764,52 @@ found143:
 	XORQ    $0x01, R11
 	MOVQ    mAt_base+144(FP), R13
 	TESTQ   R13, R13
-	JZ      same144
+	JZ      same156
 	MOVQ    (R13)(R11*8), R13
-	JMP     found145
+	JMP     found157
 
-same144:
+same156:
 	MOVQ  R11, R13
 	IMULQ BX, R13
 
-found145:
+found157:
 	MOVQ      m_base+48(FP), R11
 	LEAQ      (R11)(R13*8), R13
 	VMOVUPD.Z (R12)(R10*8), K1, Z1
 	MOVQ      m_base+48(FP), R11
 	TESTQ     R11, R11
-	JZ        none146
+	JZ        none158
 	VMOVUPD.Z (R13)(R10*8), K1, Z2
 	VCMPPD    $0x00, Z0, Z2, K2
 	VSUBPD    Z2, Z1, Z1
 	VMOVUPD   Z0, K2, Z1
 
-none146:
+none158:
 	VMOVAPD Z0, Z2
 	VMOVUPD Z1, K1, Z2
 	VMOVUPD Z2, (AX)(R10*8)
 	LEAQ    (AX)(BX*8), AX
 	DECQ    R9
-	JNZ     again139
+	JNZ     again151
 
-done140:
-	JMP done138
+done152:
+	JMP done150
 
-long137:
+long149:
 	XORQ  R10, R10
 	TESTQ R9, R9
-	JLE   done148
+	JLE   done160
 
-again147:
+again159:
 	MOVQ    ns_base+176(FP), R11
 	TESTQ   R11, R11
-	JZ      same149
+	JZ      same161
 	MOVLQSX (R11)(R10*4), BX
 
-same149:
+same161:
 	INCQ       R10
 	CMPQ       CX, SI
-	JGE        last150
+	JGE        last162
 	MOVLQSX    32(CX), R11
 	MOVLQSX    32(DX), R12
 	ANDQ       $-2, R12
@@ -2497,20 +2820,20 @@ same149:
 	ADDQ       BX, R12
 	PREFETCHT0 (R8)(R12*8)
 
-last150:
+last162:
 	MOVLQSX (CX), R11
 	ADDQ    $0x04, CX
 	MOVQ    bAt_base+120(FP), R12
 	TESTQ   R12, R12
-	JZ      same151
+	JZ      same163
 	MOVQ    (R12)(R11*8), R12
-	JMP     found152
+	JMP     found164
 
-same151:
+same163:
 	MOVQ  R11, R12
 	IMULQ BX, R12
 
-found152:
+found164:
 	MOVQ    b_base+24(FP), R11
 	LEAQ    (R11)(R12*8), R12
 	MOVLQSX (DX), R11
@@ -2518,66 +2841,66 @@ found152:
 	XORQ    $0x01, R11
 	MOVQ    mAt_base+144(FP), R13
 	TESTQ   R13, R13
-	JZ      same153
+	JZ      same165
 	MOVQ    (R13)(R11*8), R13
-	JMP     found154
+	JMP     found166
 
-same153:
+same165:
 	MOVQ  R11, R13
 	IMULQ BX, R13
 
-found154:
+found166:
 	MOVQ m_base+48(FP), R11
 	LEAQ (R11)(R13*8), R13
 	XORQ R11, R11
 	MOVQ BX, R14
 	CMPQ R14, $0x00000008
-	JLT  rest156
+	JLT  rest168
 
-whole155:
+whole167:
 	VMOVUPD (R12)(R11*8), Z1
 	MOVQ    m_base+48(FP), R15
 	TESTQ   R15, R15
-	JZ      none157
+	JZ      none169
 	VMOVUPD (R13)(R11*8), Z2
 	VCMPPD  $0x00, Z0, Z2, K1
 	VSUBPD  Z2, Z1, Z1
 	VMOVUPD Z0, K1, Z1
 
-none157:
+none169:
 	VMOVUPD Z1, (AX)(R11*8)
 	ADDQ    $0x00000008, R11
 	SUBQ    $0x00000008, R14
 	CMPQ    R14, $0x00000008
-	JGE     whole155
+	JGE     whole167
 
-rest156:
+rest168:
 	TESTQ     R14, R14
-	JZ        done158
+	JZ        done170
 	MOVQ      $-1, R15
 	BZHIQ     R14, R15, R15
 	KMOVB     R15, K1
 	VMOVUPD.Z (R12)(R11*8), K1, Z1
 	MOVQ      m_base+48(FP), R12
 	TESTQ     R12, R12
-	JZ        none159
+	JZ        none171
 	VMOVUPD.Z (R13)(R11*8), K1, Z2
 	VCMPPD    $0x00, Z0, Z2, K2
 	VSUBPD    Z2, Z1, Z1
 	VMOVUPD   Z0, K2, Z1
 
-none159:
+none171:
 	VMOVAPD Z0, Z2
 	VMOVUPD Z1, K1, Z2
 	VMOVUPD Z2, (AX)(R11*8)
 
-done158:
+done170:
 	LEAQ (AX)(BX*8), AX
 	DECQ R9
-	JNZ  again147
+	JNZ  again159
 
-done148:
-done138:
+done160:
+done150:
 	VZEROUPPER
 	RET
 
@@ -2589,18 +2912,18 @@ TEXT ·products512(SB), $8-208
 	MOVQ  d_len+80(FP), DX
 	MOVQ  x+144(FP), BX
 	CMPQ  BX, $0x08
-	JNE   other160
+	JNE   other172
 	MOVQ  y+152(FP), BX
 	CMPQ  BX, $0x08
-	JNE   other160
+	JNE   other172
 	TESTQ DX, DX
-	JLE   done163
+	JLE   done175
 
-again162:
+again174:
 	MOVQ       d_len+80(FP), BX
 	SUBQ       DX, BX
 	CMPQ       DX, $0x08
-	JLE        last166
+	JLE        last178
 	MOVQ       e_base+96(FP), SI
 	MOVLQSX    32(SI)(BX*4), SI
 	MOVQ       p_base+120(FP), DI
@@ -2616,7 +2939,7 @@ again162:
 	PREFETCHT0 384(SI)
 	PREFETCHT0 448(SI)
 
-last166:
+last178:
 	MOVQ         e_base+96(FP), SI
 	MOVLQSX      (SI)(BX*4), SI
 	MOVQ         p_base+120(FP), DI
@@ -2625,7 +2948,7 @@ last166:
 	LEAQ         (DI)(SI*8), SI
 	MOVQ         d_base+72(FP), DI
 	TESTL        $0x00000001, (DI)(BX*4)
-	JNZ          back165
+	JNZ          back177
 	VBROADCASTSD (CX), Z0
 	VMULPD       (SI), Z0, Z0
 	VBROADCASTSD 8(CX), Z1
@@ -2646,9 +2969,9 @@ last166:
 	VADDPD       Z3, Z1, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVUPD      Z0, (AX)
-	JMP          next164
+	JMP          next176
 
-back165:
+back177:
 	VMOVUPD    (CX), Z0
 	VMULPD     (SI), Z0, Z1
 	VMULPD     64(SI), Z0, Z2
@@ -2681,42 +3004,42 @@ back165:
 	VADDPD     Z0, Z2, Z2
 	VMOVUPD    Z2, (AX)
 
-next164:
+next176:
 	MOVQ x+144(FP), BX
 	LEAQ (CX)(BX*8), CX
 	MOVQ y+152(FP), BX
 	LEAQ (AX)(BX*8), AX
 	DECQ DX
-	JNZ  again162
+	JNZ  again174
 
-done163:
-	JMP done161
+done175:
+	JMP done173
 
-other160:
+other172:
 	TESTQ DX, DX
-	JLE   done168
+	JLE   done180
 
-again167:
+again179:
 	MOVQ    d_len+80(FP), BX
 	SUBQ    DX, BX
 	MOVQ    x+144(FP), SI
 	MOVQ    xs_base+160(FP), DI
 	TESTQ   DI, DI
-	JZ      same172
+	JZ      same184
 	MOVLQSX (DI)(BX*4), SI
 
-same172:
+same184:
 	MOVQ    SI, x+144(FP)
 	MOVQ    y+152(FP), SI
 	MOVQ    ys_base+184(FP), DI
 	TESTQ   DI, DI
-	JZ      same173
+	JZ      same185
 	MOVLQSX (DI)(BX*4), SI
 
-same173:
+same185:
 	MOVQ       SI, y+152(FP)
 	CMPQ       DX, $0x08
-	JLE        last171
+	JLE        last183
 	MOVQ       e_base+96(FP), SI
 	MOVLQSX    32(SI)(BX*4), SI
 	MOVQ       p_base+120(FP), DI
@@ -2732,7 +3055,7 @@ same173:
 	PREFETCHT0 384(SI)
 	PREFETCHT0 448(SI)
 
-last171:
+last183:
 	MOVQ    e_base+96(FP), SI
 	MOVLQSX (SI)(BX*4), SI
 	MOVQ    p_base+120(FP), DI
@@ -2741,16 +3064,16 @@ last171:
 	LEAQ    (DI)(SI*8), SI
 	MOVQ    d_base+72(FP), DI
 	TESTL   $0x00000001, (DI)(BX*4)
-	JNZ     back170
+	JNZ     back182
 	MOVQ    y+152(FP), BX
 	SHLQ    $0x03, BX
 	MOVQ    y+152(FP), DI
 	XORQ    R9, R9
 	MOVQ    DI, R10
 	CMPQ    R10, $0x00000020
-	JLT     few175
+	JLT     few187
 
-panel174:
+panel186:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -2763,9 +3086,9 @@ panel174:
 	LEAQ   (SI)(R9*1), R8
 	MOVQ   x+144(FP), R11
 	CMPQ   R11, $0x00000002
-	JLT    rows178
+	JLT    rows190
 
-row177:
+row189:
 	VBROADCASTSD (DI), Z8
 	VMOVUPD      (R8), Z9
 	VFMADD231PD  Z9, Z8, Z0
@@ -2788,13 +3111,13 @@ row177:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, R11
 	CMPQ         R11, $0x00000002
-	JGE          row177
+	JGE          row189
 
-rows178:
+rows190:
 	CMPQ R11, $0x00000001
-	JLT  rows180
+	JLT  rows192
 
-row179:
+row191:
 	VBROADCASTSD (DI), Z8
 	VMOVUPD      (R8), Z9
 	VFMADD231PD  Z9, Z8, Z0
@@ -2808,9 +3131,9 @@ row179:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row179
+	JGE          row191
 
-rows180:
+rows192:
 	VADDPD  Z4, Z0, Z0
 	VMOVUPD Z0, (AX)(R9*1)
 	VADDPD  Z5, Z1, Z1
@@ -2822,13 +3145,13 @@ rows180:
 	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000020, R10
 	CMPQ    R10, $0x00000020
-	JGE     panel174
+	JGE     panel186
 
-few175:
+few187:
 	TESTQ  R10, R10
-	JZ     done176
+	JZ     done188
 	CMPQ   R10, $0x00000008
-	JGT    wider181
+	JGT    wider193
 	MOVQ   $-1, DI
 	BZHIQ  R10, DI, DI
 	KMOVB  DI, K1
@@ -2838,9 +3161,9 @@ few175:
 	LEAQ   (SI)(R9*1), R8
 	MOVQ   x+144(FP), SI
 	CMPQ   SI, $0x00000002
-	JLT    rows183
+	JLT    rows195
 
-row182:
+row194:
 	VBROADCASTSD (DI), Z2
 	VMOVUPD.Z    (R8), K1, Z3
 	VFMADD231PD  Z3, Z2, Z0
@@ -2851,13 +3174,13 @@ row182:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row182
+	JGE          row194
 
-rows183:
+rows195:
 	CMPQ SI, $0x00000001
-	JLT  rows185
+	JLT  rows197
 
-row184:
+row196:
 	VBROADCASTSD (DI), Z2
 	VMOVUPD.Z    (R8), K1, Z3
 	VFMADD231PD  Z3, Z2, Z0
@@ -2865,16 +3188,16 @@ row184:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row184
+	JGE          row196
 
-rows185:
+rows197:
 	VADDPD  Z1, Z0, Z0
 	VMOVUPD Z0, (AX)(R9*1)
-	JMP     done176
+	JMP     done188
 
-wider181:
+wider193:
 	CMPQ   R10, $0x00000010
-	JGT    wider186
+	JGT    wider198
 	SUBQ   $0x00000008, R10
 	MOVQ   $-1, DI
 	BZHIQ  R10, DI, DI
@@ -2887,9 +3210,9 @@ wider181:
 	LEAQ   (SI)(R9*1), R8
 	MOVQ   x+144(FP), SI
 	CMPQ   SI, $0x00000002
-	JLT    rows188
+	JLT    rows200
 
-row187:
+row199:
 	VBROADCASTSD (DI), Z4
 	VMOVUPD      (R8), Z5
 	VFMADD231PD  Z5, Z4, Z0
@@ -2904,13 +3227,13 @@ row187:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row187
+	JGE          row199
 
-rows188:
+rows200:
 	CMPQ SI, $0x00000001
-	JLT  rows190
+	JLT  rows202
 
-row189:
+row201:
 	VBROADCASTSD (DI), Z4
 	VMOVUPD      (R8), Z5
 	VFMADD231PD  Z5, Z4, Z0
@@ -2920,18 +3243,18 @@ row189:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row189
+	JGE          row201
 
-rows190:
+rows202:
 	VADDPD  Z2, Z0, Z0
 	VMOVUPD Z0, (AX)(R9*1)
 	VADDPD  Z3, Z1, Z1
 	VMOVUPD Z1, 64(AX)(R9*1)
-	JMP     done176
+	JMP     done188
 
-wider186:
+wider198:
 	CMPQ   R10, $0x00000018
-	JGT    wider191
+	JGT    wider203
 	SUBQ   $0x00000010, R10
 	MOVQ   $-1, DI
 	BZHIQ  R10, DI, DI
@@ -2946,9 +3269,9 @@ wider186:
 	LEAQ   (SI)(R9*1), R8
 	MOVQ   x+144(FP), SI
 	CMPQ   SI, $0x00000002
-	JLT    rows193
+	JLT    rows205
 
-row192:
+row204:
 	VBROADCASTSD (DI), Z6
 	VMOVUPD      (R8), Z7
 	VFMADD231PD  Z7, Z6, Z0
@@ -2967,13 +3290,13 @@ row192:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row192
+	JGE          row204
 
-rows193:
+rows205:
 	CMPQ SI, $0x00000001
-	JLT  rows195
+	JLT  rows207
 
-row194:
+row206:
 	VBROADCASTSD (DI), Z6
 	VMOVUPD      (R8), Z7
 	VFMADD231PD  Z7, Z6, Z0
@@ -2985,18 +3308,18 @@ row194:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row194
+	JGE          row206
 
-rows195:
+rows207:
 	VADDPD  Z3, Z0, Z0
 	VMOVUPD Z0, (AX)(R9*1)
 	VADDPD  Z4, Z1, Z1
 	VMOVUPD Z1, 64(AX)(R9*1)
 	VADDPD  Z5, Z2, Z2
 	VMOVUPD Z2, 128(AX)(R9*1)
-	JMP     done176
+	JMP     done188
 
-wider191:
+wider203:
 	SUBQ   $0x00000018, R10
 	MOVQ   $-1, DI
 	BZHIQ  R10, DI, DI
@@ -3013,9 +3336,9 @@ wider191:
 	LEAQ   (SI)(R9*1), R8
 	MOVQ   x+144(FP), SI
 	CMPQ   SI, $0x00000002
-	JLT    rows198
+	JLT    rows210
 
-row197:
+row209:
 	VBROADCASTSD (DI), Z8
 	VMOVUPD      (R8), Z9
 	VFMADD231PD  Z9, Z8, Z0
@@ -3038,13 +3361,13 @@ row197:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row197
+	JGE          row209
 
-rows198:
+rows210:
 	CMPQ SI, $0x00000001
-	JLT  rows200
+	JLT  rows212
 
-row199:
+row211:
 	VBROADCASTSD (DI), Z8
 	VMOVUPD      (R8), Z9
 	VFMADD231PD  Z9, Z8, Z0
@@ -3058,9 +3381,9 @@ row199:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row199
+	JGE          row211
 
-rows200:
+rows212:
 	VADDPD  Z4, Z0, Z0
 	VMOVUPD Z0, (AX)(R9*1)
 	VADDPD  Z5, Z1, Z1
@@ -3070,10 +3393,10 @@ rows200:
 	VADDPD  Z7, Z3, Z3
 	VMOVUPD Z3, 192(AX)(R9*1)
 
-done176:
-	JMP next169
+done188:
+	JMP next181
 
-back170:
+back182:
 	MOVQ x+144(FP), BX
 	SHLQ $0x03, BX
 	LEAQ (BX)(BX*2), DI
@@ -3083,9 +3406,9 @@ back170:
 	MOVQ y+152(FP), R10
 	MOVQ R10, R11
 	CMPQ R11, $0x00000008
-	JLT  few202
+	JLT  few214
 
-block201:
+block213:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -3099,9 +3422,9 @@ block201:
 	MOVQ   x+144(FP), R13
 	XORQ   R14, R14
 	CMPQ   R13, $0x00000008
-	JLT    rest205
+	JLT    rest217
 
-whole204:
+whole216:
 	VMOVUPD     (R12), Z8
 	VMOVUPD     (R10), Z9
 	VFMADD231PD Z9, Z8, Z0
@@ -3124,11 +3447,11 @@ whole204:
 	ADDQ        $0x00000008, R14
 	SUBQ        $0x00000008, R13
 	CMPQ        R13, $0x00000008
-	JGE         whole204
+	JGE         whole216
 
-rest205:
+rest217:
 	TESTQ       R13, R13
-	JZ          done207
+	JZ          done219
 	MOVQ        $-1, R14
 	BZHIQ       R13, R14, R14
 	KMOVB       R14, K1
@@ -3152,7 +3475,7 @@ rest205:
 	ADDQ        $0x00000040, R12
 	ADDQ        $0x00000040, R10
 
-done207:
+done219:
 	VUNPCKHPD  Z1, Z0, Z8
 	VUNPCKLPD  Z1, Z0, Z0
 	VADDPD     Z8, Z0, Z0
@@ -3179,11 +3502,11 @@ done207:
 	LEAQ       (SI)(BX*8), SI
 	SUBQ       $0x00000008, R11
 	CMPQ       R11, $0x00000008
-	JGE        block201
+	JGE        block213
 
-few202:
+few214:
 	TESTQ  R11, R11
-	JZ     blocks203
+	JZ     blocks215
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -3197,52 +3520,52 @@ few202:
 	MOVQ   x+144(FP), R13
 	XORQ   R14, R14
 	CMPQ   R13, $0x00000008
-	JLT    rest210
+	JLT    rest222
 
-whole209:
+whole221:
 	VMOVUPD     (R12), Z8
 	VMOVUPD     (R10), Z9
 	VFMADD231PD Z9, Z8, Z0
 	CMPQ        R11, $0x00000001
-	JLE         column211
+	JLE         column223
 	VMOVUPD     (R10)(BX*1), Z9
 	VFMADD231PD Z9, Z8, Z1
 	CMPQ        R11, $0x00000002
-	JLE         column211
+	JLE         column223
 	VMOVUPD     (R10)(BX*2), Z9
 	VFMADD231PD Z9, Z8, Z2
 	CMPQ        R11, $0x00000003
-	JLE         column211
+	JLE         column223
 	VMOVUPD     (R10)(DI*1), Z9
 	VFMADD231PD Z9, Z8, Z3
 	CMPQ        R11, $0x00000004
-	JLE         column211
+	JLE         column223
 	VMOVUPD     (R10)(BX*4), Z9
 	VFMADD231PD Z9, Z8, Z4
 	CMPQ        R11, $0x00000005
-	JLE         column211
+	JLE         column223
 	VMOVUPD     (R10)(R8*1), Z9
 	VFMADD231PD Z9, Z8, Z5
 	CMPQ        R11, $0x00000006
-	JLE         column211
+	JLE         column223
 	VMOVUPD     (R10)(DI*2), Z9
 	VFMADD231PD Z9, Z8, Z6
 	CMPQ        R11, $0x00000007
-	JLE         column211
+	JLE         column223
 	VMOVUPD     (R10)(R9*1), Z9
 	VFMADD231PD Z9, Z8, Z7
 
-column211:
+column223:
 	ADDQ $0x00000040, R12
 	ADDQ $0x00000040, R10
 	ADDQ $0x00000008, R14
 	SUBQ $0x00000008, R13
 	CMPQ R13, $0x00000008
-	JGE  whole209
+	JGE  whole221
 
-rest210:
+rest222:
 	TESTQ       R13, R13
-	JZ          done212
+	JZ          done224
 	MOVQ        $-1, R14
 	BZHIQ       R13, R14, R14
 	KMOVB       R14, K1
@@ -3250,39 +3573,39 @@ rest210:
 	VMOVUPD.Z   (R10), K1, Z9
 	VFMADD231PD Z9, Z8, Z0
 	CMPQ        R11, $0x00000001
-	JLE         column213
+	JLE         column225
 	VMOVUPD.Z   (R10)(BX*1), K1, Z9
 	VFMADD231PD Z9, Z8, Z1
 	CMPQ        R11, $0x00000002
-	JLE         column213
+	JLE         column225
 	VMOVUPD.Z   (R10)(BX*2), K1, Z9
 	VFMADD231PD Z9, Z8, Z2
 	CMPQ        R11, $0x00000003
-	JLE         column213
+	JLE         column225
 	VMOVUPD.Z   (R10)(DI*1), K1, Z9
 	VFMADD231PD Z9, Z8, Z3
 	CMPQ        R11, $0x00000004
-	JLE         column213
+	JLE         column225
 	VMOVUPD.Z   (R10)(BX*4), K1, Z9
 	VFMADD231PD Z9, Z8, Z4
 	CMPQ        R11, $0x00000005
-	JLE         column213
+	JLE         column225
 	VMOVUPD.Z   (R10)(R8*1), K1, Z9
 	VFMADD231PD Z9, Z8, Z5
 	CMPQ        R11, $0x00000006
-	JLE         column213
+	JLE         column225
 	VMOVUPD.Z   (R10)(DI*2), K1, Z9
 	VFMADD231PD Z9, Z8, Z6
 	CMPQ        R11, $0x00000007
-	JLE         column213
+	JLE         column225
 	VMOVUPD.Z   (R10)(R9*1), K1, Z9
 	VFMADD231PD Z9, Z8, Z7
 
-column213:
+column225:
 	ADDQ $0x00000040, R12
 	ADDQ $0x00000040, R10
 
-done212:
+done224:
 	VUNPCKHPD  Z1, Z0, Z8
 	VUNPCKLPD  Z1, Z0, Z0
 	VADDPD     Z8, Z0, Z0
@@ -3308,27 +3631,27 @@ done212:
 	ADDQ       $0x00000040, AX
 	LEAQ       (SI)(BX*8), SI
 
-blocks203:
+blocks215:
 	MOVQ (SP), AX
 
-next169:
+next181:
 	MOVQ x+144(FP), BX
 	LEAQ (CX)(BX*8), CX
 	MOVQ y+152(FP), BX
 	LEAQ (AX)(BX*8), AX
 	DECQ DX
-	JNZ  again167
+	JNZ  again179
 
-done168:
-done161:
+done180:
+done173:
 	VZEROUPPER
 	RET
 
 // func absorb512(messages []float64, sums []float64, potentials []float64, out []float64, directed []int32, messageAt []int, rho []float64, same float64, list *int, count int, damping float64) (residual float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, SSE2
 TEXT ·absorb512(SB), $0-208
-	VBROADCASTSD constants<>+784(SB), Z0
-	VBROADCASTSD constants<>+776(SB), Z1
+	VBROADCASTSD constants<>+776(SB), Z0
+	VBROADCASTSD constants<>+792(SB), Z1
 	VBROADCASTSD damping+192(FP), Z2
 	VBROADCASTSD constants<>+384(SB), Z3
 	VXORPD       Z4, Z4, Z4
@@ -3340,9 +3663,9 @@ TEXT ·absorb512(SB), $0-208
 	MOVQ         list+176(FP), DX
 	MOVQ         count+184(FP), BX
 	TESTQ        BX, BX
-	JLE          done216
+	JLE          done228
 
-again215:
+again227:
 	MOVQ      potentials_base+48(FP), SI
 	MOVQ      16(DX), DI
 	LEAQ      (SI)(DI*8), DI
@@ -3352,38 +3675,38 @@ again215:
 	MOVLQSX   28(DX), SI
 	MOVLQSX   32(DX), R9
 	CMPQ      SI, $0x08
-	JG        long217
+	JG        long229
 	MOVQ      $-1, R10
 	BZHIQ     SI, R10, R10
 	KMOVB     R10, K1
 	VMOVUPD.Z (DI), K1, Z6
 	TESTQ     R9, R9
-	JLE       done220
+	JLE       done232
 
-again219:
+again231:
 	MOVLQSX (CX), DI
 	ADDQ    $0x04, CX
 	MOVQ    rho_base+144(FP), R10
 	MOVQ    messageAt_base+120(FP), R11
 	TESTQ   R11, R11
-	JZ      same222
+	JZ      same234
 	MOVQ    (R11)(DI*8), R11
-	JMP     found223
+	JMP     found235
 
-same222:
+same234:
 	MOVQ  DI, R11
 	IMULQ SI, R11
 
-found223:
+found235:
 	MOVQ         messages_base+0(FP), R12
 	LEAQ         (R12)(R11*8), R11
 	VBROADCASTSD same+168(FP), Z7
 	TESTQ        R10, R10
-	JZ           same221
+	JZ           same233
 	SHRQ         $0x01, DI
 	VBROADCASTSD (R10)(DI*8), Z7
 
-same221:
+same233:
 	VMOVUPD.Z  (AX), K1, Z8
 	VMOVAPD    Z1, Z9
 	VMOVUPD    Z8, K1, Z9
@@ -3398,54 +3721,54 @@ same221:
 	VSUBPD     Z9, Z8, Z8
 	VMOVAPD.Z  Z8, K1, Z8
 	VUCOMISD   X4, X2
-	JE         undamped224
+	JE         undamped236
 	VCMPPD     $0x04, Z10, Z8, K2
 	VMULPD     Z2, Z10, Z9
 	VMULPD     Z3, Z8, Z11
 	VADDPD     Z9, Z11, Z11
 	VMOVUPD    Z11, K2, Z8
 
-undamped224:
+undamped236:
 	VCMPPD    $0x04, Z10, Z8, K2
 	VSUBPD    Z10, Z8, Z9
 	VANDPD    Z0, Z9, Z9
 	VMOVAPD.Z Z9, K2, Z9
 	VPMAXUQ   Z9, Z5, Z5
 	CMPQ      SI, $0x08
-	JLT       partial225
+	JLT       partial237
 	VMOVUPD   Z8, (R11)
-	JMP       stored228
+	JMP       stored240
 
-partial225:
+partial237:
 	LEAQ          (R11), DI
 	VMOVAPD       Y8, Y9
 	TESTQ         $0x00000004, SI
-	JZ            noFour226
+	JZ            noFour238
 	VMOVUPD       Y9, (DI)
 	VEXTRACTF64X4 $0x01, Z8, Y9
 	ADDQ          $0x00000020, DI
 
-noFour226:
+noFour238:
 	TESTQ         $0x00000002, SI
-	JZ            noTwo227
+	JZ            noTwo239
 	VMOVUPD       X9, (DI)
 	VEXTRACTF64X2 $0x01, Y9, X9
 	ADDQ          $0x00000010, DI
 
-noTwo227:
+noTwo239:
 	TESTQ  $0x00000001, SI
-	JZ     stored228
+	JZ     stored240
 	VMOVSD X9, (DI)
 
-stored228:
+stored240:
 	VFMADD231PD Z8, Z7, Z6
 	LEAQ        (AX)(SI*8), AX
 	DECQ        R9
-	JNZ         again219
+	JNZ         again231
 
-done220:
+done232:
 	CMPQ         8(DX), $0x00
-	JE           zero229
+	JE           zero241
 	VMOVAPD      Z1, Z7
 	VMOVUPD      Z6, K1, Z7
 	VMOVAPD      Z7, Z7
@@ -3455,143 +3778,118 @@ done220:
 	VMAXPD       Z8, Z7, Z7
 	VPERMILPD    $0x55, Z7, Z8
 	VMAXPD       Z8, Z7, Z7
-	VBROADCASTSD constants<>+792(SB), Z8
+	VBROADCASTSD constants<>+800(SB), Z8
 	VMAXPD       Z8, Z7, Z7
 	VSUBPD       Z7, Z6, Z6
 	VBROADCASTSD 8(DX), Z7
 	VMULPD       Z7, Z6, Z6
 
-zero229:
+zero241:
 	CMPQ    SI, $0x08
-	JLT     partial230
+	JLT     partial242
 	VMOVUPD Z6, (R8)
-	JMP     stored233
+	JMP     stored245
 
-partial230:
+partial242:
 	LEAQ          (R8), DI
 	VMOVAPD       Y6, Y7
 	TESTQ         $0x00000004, SI
-	JZ            noFour231
+	JZ            noFour243
 	VMOVUPD       Y7, (DI)
 	VEXTRACTF64X4 $0x01, Z6, Y7
 	ADDQ          $0x00000020, DI
 
-noFour231:
+noFour243:
 	TESTQ         $0x00000002, SI
-	JZ            noTwo232
+	JZ            noTwo244
 	VMOVUPD       X7, (DI)
 	VEXTRACTF64X2 $0x01, Y7, X7
 	ADDQ          $0x00000010, DI
 
-noTwo232:
+noTwo244:
 	TESTQ  $0x00000001, SI
-	JZ     stored233
+	JZ     stored245
 	VMOVSD X7, (DI)
 
-stored233:
-	JMP absorbed218
+stored245:
+	JMP absorbed230
 
-long217:
+long229:
 	XORQ R10, R10
 	MOVQ SI, R11
 	CMPQ R11, $0x00000008
-	JLT  rest235
+	JLT  rest247
 
-whole234:
+whole246:
 	VMOVUPD (DI)(R10*8), Z6
 	VMOVUPD Z6, (R8)(R10*8)
 	ADDQ    $0x00000008, R10
 	SUBQ    $0x00000008, R11
 	CMPQ    R11, $0x00000008
-	JGE     whole234
+	JGE     whole246
 
-rest235:
+rest247:
 	TESTQ     R11, R11
-	JZ        done236
+	JZ        done248
 	MOVQ      $-1, R12
 	BZHIQ     R11, R12, R12
 	KMOVB     R12, K1
 	VMOVUPD.Z (DI)(R10*8), K1, Z6
-	CMPQ      R11, $0x08
-	JLT       partial237
 	VMOVUPD   Z6, (R8)(R10*8)
-	JMP       stored240
 
-partial237:
-	LEAQ          (R8)(R10*8), DI
-	VMOVAPD       Y6, Y7
-	TESTQ         $0x00000004, R11
-	JZ            noFour238
-	VMOVUPD       Y7, (DI)
-	VEXTRACTF64X4 $0x01, Z6, Y7
-	ADDQ          $0x00000020, DI
-
-noFour238:
-	TESTQ         $0x00000002, R11
-	JZ            noTwo239
-	VMOVUPD       X7, (DI)
-	VEXTRACTF64X2 $0x01, Y7, X7
-	ADDQ          $0x00000010, DI
-
-noTwo239:
-	TESTQ  $0x00000001, R11
-	JZ     stored240
-	VMOVSD X7, (DI)
-
-stored240:
-done236:
+done248:
 	TESTQ R9, R9
-	JLE   done242
+	JLE   done250
 
-again241:
+again249:
 	MOVLQSX (CX), DI
 	ADDQ    $0x04, CX
 	MOVQ    rho_base+144(FP), R10
 	MOVQ    messageAt_base+120(FP), R11
 	TESTQ   R11, R11
-	JZ      same244
+	JZ      same252
 	MOVQ    (R11)(DI*8), R11
-	JMP     found245
+	JMP     found253
 
-same244:
+same252:
 	MOVQ  DI, R11
 	IMULQ SI, R11
 
-found245:
+found253:
 	MOVQ         messages_base+0(FP), R12
 	LEAQ         (R12)(R11*8), R11
 	VBROADCASTSD same+168(FP), Z6
 	TESTQ        R10, R10
-	JZ           same243
+	JZ           same251
 	SHRQ         $0x01, DI
 	VBROADCASTSD (R10)(DI*8), Z6
 
-same243:
+same251:
 	VMOVAPD Z1, Z7
 	CMPQ    SI, $0x08
-	JNE     other246
+	JNE     other254
 	XORQ    DI, DI
 	VMOVUPD (AX)(DI*8), Z8
 	VMAXPD  Z8, Z7, Z7
-	JMP     row247
+	JMP     row255
 
-other246:
+other254:
 	XORQ DI, DI
 	MOVQ SI, R10
 	CMPQ R10, $0x00000008
-	JLT  rest249
+	JLT  rest257
 
-whole248:
+whole256:
 	VMOVUPD (AX)(DI*8), Z8
 	VMAXPD  Z8, Z7, Z7
 	ADDQ    $0x00000008, DI
 	SUBQ    $0x00000008, R10
 	CMPQ    R10, $0x00000008
-	JGE     whole248
+	JGE     whole256
 
-rest249:
+rest257:
 	TESTQ     R10, R10
-	JZ        done250
+	JZ        done258
 	MOVQ      $-1, R12
 	BZHIQ     R10, R12, R12
 	KMOVB     R12, K1
@@ -3600,8 +3898,8 @@ rest249:
 	VMOVUPD   Z8, K1, Z9
 	VMAXPD    Z9, Z7, Z7
 
-done250:
-row247:
+done258:
+row255:
 	VSHUFF64X2 $0x4e, Z7, Z7, Z8
 	VMAXPD     Z8, Z7, Z7
 	VSHUFF64X2 $0xb1, Z7, Z7, Z8
@@ -3609,67 +3907,65 @@ row247:
 	VPERMILPD  $0x55, Z7, Z8
 	VMAXPD     Z8, Z7, Z7
 	CMPQ       SI, $0x08
-	JNE        other251
+	JNE        other259
 	XORQ       DI, DI
 	VMOVUPD    (AX)(DI*8), Z8
 	VMOVUPD    (R11)(DI*8), Z9
 	VSUBPD     Z7, Z8, Z8
 	VUCOMISD   X4, X2
-	JE         undamped253
+	JE         undamped261
 	VCMPPD     $0x04, Z9, Z8, K1
 	VMULPD     Z2, Z9, Z7
 	VMULPD     Z3, Z8, Z10
 	VADDPD     Z7, Z10, Z10
 	VMOVUPD    Z10, K1, Z8
 
-undamped253:
+undamped261:
 	VCMPPD      $0x04, Z9, Z8, K1
 	VSUBPD      Z9, Z8, Z7
 	VANDPD      Z0, Z7, Z7
 	VMOVAPD.Z   Z7, K1, Z7
 	VPMAXUQ     Z7, Z5, Z5
 	VMOVUPD     Z8, (R11)(DI*8)
-	VMOVUPD     (R8)(DI*8), Z7
-	VFMADD231PD Z8, Z6, Z7
-	VMOVUPD     Z7, (R8)(DI*8)
-	JMP         row252
+	VFMADD213PD (R8)(DI*8), Z6, Z8
+	VMOVUPD     Z8, (R8)(DI*8)
+	JMP         row260
 
-other251:
+other259:
 	XORQ DI, DI
 	MOVQ SI, R10
 	CMPQ R10, $0x00000008
-	JLT  rest255
+	JLT  rest263
 
-whole254:
+whole262:
 	VMOVUPD  (AX)(DI*8), Z8
 	VMOVUPD  (R11)(DI*8), Z9
 	VSUBPD   Z7, Z8, Z8
 	VUCOMISD X4, X2
-	JE       undamped256
+	JE       undamped264
 	VCMPPD   $0x04, Z9, Z8, K1
 	VMULPD   Z2, Z9, Z10
 	VMULPD   Z3, Z8, Z11
 	VADDPD   Z10, Z11, Z11
 	VMOVUPD  Z11, K1, Z8
 
-undamped256:
+undamped264:
 	VCMPPD      $0x04, Z9, Z8, K1
 	VSUBPD      Z9, Z8, Z9
 	VANDPD      Z0, Z9, Z9
 	VMOVAPD.Z   Z9, K1, Z9
 	VPMAXUQ     Z9, Z5, Z5
 	VMOVUPD     Z8, (R11)(DI*8)
-	VMOVUPD     (R8)(DI*8), Z9
-	VFMADD231PD Z8, Z6, Z9
-	VMOVUPD     Z9, (R8)(DI*8)
+	VFMADD213PD (R8)(DI*8), Z6, Z8
+	VMOVUPD     Z8, (R8)(DI*8)
 	ADDQ        $0x00000008, DI
 	SUBQ        $0x00000008, R10
 	CMPQ        R10, $0x00000008
-	JGE         whole254
+	JGE         whole262
 
-rest255:
+rest263:
 	TESTQ     R10, R10
-	JZ        done257
+	JZ        done265
 	MOVQ      $-1, R12
 	BZHIQ     R10, R12, R12
 	KMOVB     R12, K1
@@ -3678,121 +3974,95 @@ rest255:
 	VSUBPD    Z7, Z8, Z8
 	VMOVAPD.Z Z8, K1, Z8
 	VUCOMISD  X4, X2
-	JE        undamped258
-	VCMPPD    $0x04, Z9, Z8, K2
+	JE        undamped266
+	VCMPPD    $0x04, Z9, Z8, K1
 	VMULPD    Z2, Z9, Z7
 	VMULPD    Z3, Z8, Z10
 	VADDPD    Z7, Z10, Z10
-	VMOVUPD   Z10, K2, Z8
+	VMOVUPD   Z10, K1, Z8
 
-undamped258:
-	VCMPPD    $0x04, Z9, Z8, K2
+undamped266:
+	VCMPPD    $0x04, Z9, Z8, K1
 	VSUBPD    Z9, Z8, Z7
 	VANDPD    Z0, Z7, Z7
-	VMOVAPD.Z Z7, K2, Z7
+	VMOVAPD.Z Z7, K1, Z7
 	VPMAXUQ   Z7, Z5, Z5
 	CMPQ      R10, $0x08
-	JLT       partial259
+	JLT       partial267
 	VMOVUPD   Z8, (R11)(DI*8)
-	JMP       stored262
+	JMP       stored270
 
-partial259:
+partial267:
 	LEAQ          (R11)(DI*8), R11
 	VMOVAPD       Y8, Y7
 	TESTQ         $0x00000004, R10
-	JZ            noFour260
+	JZ            noFour268
 	VMOVUPD       Y7, (R11)
 	VEXTRACTF64X4 $0x01, Z8, Y7
 	ADDQ          $0x00000020, R11
 
-noFour260:
+noFour268:
 	TESTQ         $0x00000002, R10
-	JZ            noTwo261
+	JZ            noTwo269
 	VMOVUPD       X7, (R11)
 	VEXTRACTF64X2 $0x01, Y7, X7
 	ADDQ          $0x00000010, R11
 
-noTwo261:
+noTwo269:
 	TESTQ  $0x00000001, R10
-	JZ     stored262
+	JZ     stored270
 	VMOVSD X7, (R11)
 
-stored262:
-	VMOVUPD.Z   (R8)(DI*8), K1, Z7
-	VFMADD231PD Z8, Z6, Z7
-	CMPQ        R10, $0x08
-	JLT         partial263
-	VMOVUPD     Z7, (R8)(DI*8)
-	JMP         stored266
+stored270:
+	VFMADD213PD (R8)(DI*8), Z6, Z8
+	VMOVUPD     Z8, (R8)(DI*8)
 
-partial263:
-	LEAQ          (R8)(DI*8), DI
-	VMOVAPD       Y7, Y6
-	TESTQ         $0x00000004, R10
-	JZ            noFour264
-	VMOVUPD       Y6, (DI)
-	VEXTRACTF64X4 $0x01, Z7, Y6
-	ADDQ          $0x00000020, DI
-
-noFour264:
-	TESTQ         $0x00000002, R10
-	JZ            noTwo265
-	VMOVUPD       X6, (DI)
-	VEXTRACTF64X2 $0x01, Y6, X6
-	ADDQ          $0x00000010, DI
-
-noTwo265:
-	TESTQ  $0x00000001, R10
-	JZ     stored266
-	VMOVSD X6, (DI)
-
-stored266:
-done257:
-row252:
+done265:
+row260:
 	LEAQ (AX)(SI*8), AX
 	DECQ R9
-	JNZ  again241
+	JNZ  again249
 
-done242:
+done250:
 	CMPQ    8(DX), $0x00
-	JE      zero267
+	JE      zero271
 	VMOVAPD Z1, Z6
 	CMPQ    SI, $0x08
-	JNE     other268
+	JNE     other272
 	XORQ    DI, DI
 	VMOVUPD (R8)(DI*8), Z7
 	VMAXPD  Z7, Z6, Z6
-	JMP     row269
+	JMP     row273
 
-other268:
+other272:
 	XORQ DI, DI
 	MOVQ SI, R9
 	CMPQ R9, $0x00000008
-	JLT  rest271
+	JLT  rest275
 
-whole270:
+whole274:
 	VMOVUPD (R8)(DI*8), Z7
 	VMAXPD  Z7, Z6, Z6
 	ADDQ    $0x00000008, DI
 	SUBQ    $0x00000008, R9
 	CMPQ    R9, $0x00000008
-	JGE     whole270
+	JGE     whole274
 
-rest271:
-	TESTQ     R9, R9
-	JZ        done272
-	MOVQ      $-1, R10
-	BZHIQ     R9, R10, R10
-	KMOVB     R10, K1
-	VMOVUPD.Z (R8)(DI*8), K1, Z7
-	VMOVAPD   Z1, Z8
-	VMOVUPD   Z7, K1, Z8
-	VMAXPD    Z8, Z6, Z6
+rest275:
+	TESTQ   R9, R9
+	JZ      done276
+	MOVQ    $-1, R10
+	BZHIQ   R9, R10, R10
+	KMOVB   R10, K1
+	VMOVUPD (R8)(DI*8), Z7
+	VMOVAPD Z1, Z8
+	VMOVUPD Z7, K1, Z8
+	VMAXPD  Z8, Z6, Z6
 
-done272:
-row269:
+done276:
+row273:
 	CMPQ         SI, $0x08
-	JNE          other273
+	JNE          other277
 	XORQ         SI, SI
 	VMOVUPD      (R8)(SI*8), Z7
 	VMOVAPD      Z6, Z6
@@ -3802,20 +4072,20 @@ row269:
 	VMAXPD       Z8, Z6, Z6
 	VPERMILPD    $0x55, Z6, Z8
 	VMAXPD       Z8, Z6, Z6
-	VBROADCASTSD constants<>+792(SB), Z8
+	VBROADCASTSD constants<>+800(SB), Z8
 	VMAXPD       Z8, Z6, Z6
 	VSUBPD       Z6, Z7, Z7
 	VBROADCASTSD 8(DX), Z6
 	VMULPD       Z6, Z7, Z7
 	VMOVUPD      Z7, (R8)(SI*8)
-	JMP          row274
+	JMP          row278
 
-other273:
+other277:
 	XORQ DI, DI
 	CMPQ SI, $0x00000008
-	JLT  rest276
+	JLT  rest280
 
-whole275:
+whole279:
 	VMOVUPD      (R8)(DI*8), Z7
 	VMOVAPD      Z6, Z8
 	VSHUFF64X2   $0x4e, Z8, Z8, Z9
@@ -3824,7 +4094,7 @@ whole275:
 	VMAXPD       Z9, Z8, Z8
 	VPERMILPD    $0x55, Z8, Z9
 	VMAXPD       Z9, Z8, Z8
-	VBROADCASTSD constants<>+792(SB), Z9
+	VBROADCASTSD constants<>+800(SB), Z9
 	VMAXPD       Z9, Z8, Z8
 	VSUBPD       Z8, Z7, Z7
 	VBROADCASTSD 8(DX), Z8
@@ -3833,15 +4103,15 @@ whole275:
 	ADDQ         $0x00000008, DI
 	SUBQ         $0x00000008, SI
 	CMPQ         SI, $0x00000008
-	JGE          whole275
+	JGE          whole279
 
-rest276:
+rest280:
 	TESTQ        SI, SI
-	JZ           done277
+	JZ           done281
 	MOVQ         $-1, R9
 	BZHIQ        SI, R9, R9
 	KMOVB        R9, K1
-	VMOVUPD.Z    (R8)(DI*8), K1, Z7
+	VMOVUPD      (R8)(DI*8), Z7
 	VMOVAPD      Z6, Z6
 	VSHUFF64X2   $0x4e, Z6, Z6, Z8
 	VMAXPD       Z8, Z6, Z6
@@ -3849,47 +4119,22 @@ rest276:
 	VMAXPD       Z8, Z6, Z6
 	VPERMILPD    $0x55, Z6, Z8
 	VMAXPD       Z8, Z6, Z6
-	VBROADCASTSD constants<>+792(SB), Z8
+	VBROADCASTSD constants<>+800(SB), Z8
 	VMAXPD       Z8, Z6, Z6
 	VSUBPD       Z6, Z7, Z7
 	VBROADCASTSD 8(DX), Z6
 	VMULPD       Z6, Z7, Z7
-	CMPQ         SI, $0x08
-	JLT          partial278
 	VMOVUPD      Z7, (R8)(DI*8)
-	JMP          stored281
 
-partial278:
-	LEAQ          (R8)(DI*8), DI
-	VMOVAPD       Y7, Y6
-	TESTQ         $0x00000004, SI
-	JZ            noFour279
-	VMOVUPD       Y6, (DI)
-	VEXTRACTF64X4 $0x01, Z7, Y6
-	ADDQ          $0x00000020, DI
-
-noFour279:
-	TESTQ         $0x00000002, SI
-	JZ            noTwo280
-	VMOVUPD       X6, (DI)
-	VEXTRACTF64X2 $0x01, Y6, X6
-	ADDQ          $0x00000010, DI
-
-noTwo280:
-	TESTQ  $0x00000001, SI
-	JZ     stored281
-	VMOVSD X6, (DI)
-
-stored281:
-done277:
-row274:
-zero267:
-absorbed218:
+done281:
+row278:
+zero271:
+absorbed230:
 	ADDQ $0x00000028, DX
 	DECQ BX
-	JNZ  again215
+	JNZ  again227
 
-done216:
+done228:
 	VSHUFF64X2 $0x4e, Z5, Z5, Z0
 	VPMAXUQ    Z0, Z5, Z5
 	VSHUFF64X2 $0xb1, Z5, Z5, Z0
@@ -3965,7 +4210,7 @@ done284:
 // func settle512(beliefs []float64, sums []float64, logTotals []float64, list *int, count int) (residual float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, SSE2
 TEXT ·settle512(SB), $0-96
-	VBROADCASTSD constants<>+784(SB), Z0
+	VBROADCASTSD constants<>+776(SB), Z0
 	MOVQ         beliefs_base+0(FP), AX
 	MOVQ         sums_base+24(FP), CX
 	MOVQ         logTotals_base+48(FP), DX
@@ -4076,241 +4321,6 @@ done292:
 	VZEROUPPER
 	RET
 
-// func exponentials512(x []float64, a float64) bool
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·exponentials512(SB), $0-33
-	MOVQ         x_base+0(FP), AX
-	MOVQ         x_len+8(FP), CX
-	VBROADCASTSD a+24(FP), Z0
-	VXORPD       Z1, Z1, Z1
-	VXORPD       Z2, Z2, Z2
-	VBROADCASTSD constants<>+24(SB), Z3
-	VBROADCASTSD constants<>+16(SB), Z4
-	VBROADCASTSD constants<>+320(SB), Z5
-	VBROADCASTSD constants<>+328(SB), Z6
-	VBROADCASTSD constants<>+384(SB), Z7
-	VMOVUPD      constants<>+192(SB), Z8
-	VMOVUPD      constants<>+256(SB), Z9
-	VBROADCASTSD constants<>+784(SB), Z10
-	XORQ         DX, DX
-	MOVQ         CX, BX
-	CMPQ         BX, $0x00000010
-	JLT          rest303
-
-whole302:
-	VMOVUPD (AX)(DX*8), Z11
-	VANDPD  Z10, Z11, Z11
-	VPMAXUQ Z11, Z1, Z1
-	VMOVUPD 64(AX)(DX*8), Z11
-	VANDPD  Z10, Z11, Z11
-	VPMAXUQ Z11, Z2, Z2
-	ADDQ    $0x00000010, DX
-	SUBQ    $0x00000010, BX
-	CMPQ    BX, $0x00000010
-	JGE     whole302
-
-rest303:
-	CMPQ BX, $0x00000008
-	JLT  rest305
-
-whole304:
-	VMOVUPD (AX)(DX*8), Z11
-	VANDPD  Z10, Z11, Z11
-	VPMAXUQ Z11, Z1, Z1
-	ADDQ    $0x00000008, DX
-	SUBQ    $0x00000008, BX
-	CMPQ    BX, $0x00000008
-	JGE     whole304
-
-rest305:
-	TESTQ     BX, BX
-	JZ        done306
-	MOVQ      $-1, SI
-	BZHIQ     BX, SI, SI
-	KMOVB     SI, K1
-	VMOVUPD.Z (AX)(DX*8), K1, Z11
-	VANDPD    Z10, Z11, Z11
-	VPMAXUQ   Z11, Z1, Z1
-
-done306:
-	VPMAXUQ      Z2, Z1, Z1
-	VANDPD       Z10, Z0, Z2
-	VMULPD       Z2, Z1, Z1
-	VBROADCASTSD constants<>+800(SB), Z2
-	VCMPPD       $0x06, Z2, Z1, K1
-	KORTESTB     K1, K1
-	JNZ          unsafe307
-	XORQ         DX, DX
-	CMPQ         CX, $0x00000018
-	JLT          rest309
-
-whole308:
-	VMOVUPD          (AX)(DX*8), Z1
-	VMULPD           Z0, Z1, Z1
-	VMOVUPD          64(AX)(DX*8), Z2
-	VMULPD           Z0, Z2, Z2
-	VMOVUPD          128(AX)(DX*8), Z10
-	VMULPD           Z0, Z10, Z10
-	VMOVAPD          Z4, Z14
-	VMOVAPD          Z4, Z15
-	VMOVAPD          Z4, Z16
-	VFMADD231PD      Z3, Z1, Z14
-	VFMADD231PD      Z3, Z2, Z15
-	VFMADD231PD      Z3, Z10, Z16
-	VSUBPD           Z4, Z14, Z11
-	VSUBPD           Z4, Z15, Z12
-	VSUBPD           Z4, Z16, Z13
-	VFNMADD231PD     Z5, Z11, Z1
-	VFNMADD231PD     Z5, Z12, Z2
-	VFNMADD231PD     Z5, Z13, Z10
-	VFNMADD231PD     Z6, Z11, Z1
-	VFNMADD231PD     Z6, Z12, Z2
-	VFNMADD231PD     Z6, Z13, Z10
-	VPERMI2PD        Z9, Z8, Z14
-	VPERMI2PD        Z9, Z8, Z15
-	VPERMI2PD        Z9, Z8, Z16
-	VMULPD           Z1, Z1, Z17
-	VMULPD           Z2, Z2, Z18
-	VMULPD           Z10, Z10, Z19
-	VBROADCASTSD     constants<>+336(SB), Z20
-	VFMADD231PD.BCST constants<>+344(SB), Z1, Z20
-	VBROADCASTSD     constants<>+336(SB), Z21
-	VFMADD231PD.BCST constants<>+344(SB), Z2, Z21
-	VBROADCASTSD     constants<>+336(SB), Z22
-	VFMADD231PD.BCST constants<>+344(SB), Z10, Z22
-	VBROADCASTSD     constants<>+352(SB), Z23
-	VFMADD231PD.BCST constants<>+360(SB), Z1, Z23
-	VBROADCASTSD     constants<>+352(SB), Z24
-	VFMADD231PD.BCST constants<>+360(SB), Z2, Z24
-	VBROADCASTSD     constants<>+352(SB), Z25
-	VFMADD231PD.BCST constants<>+360(SB), Z10, Z25
-	VFMADD213PD      Z23, Z17, Z20
-	VFMADD213PD      Z24, Z18, Z21
-	VFMADD213PD      Z25, Z19, Z22
-	VBROADCASTSD     constants<>+368(SB), Z23
-	VFMADD231PD.BCST constants<>+376(SB), Z1, Z23
-	VBROADCASTSD     constants<>+368(SB), Z24
-	VFMADD231PD.BCST constants<>+376(SB), Z2, Z24
-	VBROADCASTSD     constants<>+368(SB), Z25
-	VFMADD231PD.BCST constants<>+376(SB), Z10, Z25
-	VFMADD213PD      Z23, Z17, Z20
-	VFMADD213PD      Z24, Z18, Z21
-	VFMADD213PD      Z25, Z19, Z22
-	VFMADD213PD      Z1, Z17, Z20
-	VFMADD213PD      Z2, Z18, Z21
-	VFMADD213PD      Z10, Z19, Z22
-	VFMADD213PD      Z14, Z14, Z20
-	VFMADD213PD      Z15, Z15, Z21
-	VFMADD213PD      Z16, Z16, Z22
-	VSCALEFPD        Z11, Z20, Z20
-	VSCALEFPD        Z12, Z21, Z21
-	VSCALEFPD        Z13, Z22, Z22
-	VMOVUPD          Z20, (AX)(DX*8)
-	VMOVUPD          Z21, 64(AX)(DX*8)
-	VMOVUPD          Z22, 128(AX)(DX*8)
-	ADDQ             $0x00000018, DX
-	SUBQ             $0x00000018, CX
-	CMPQ             CX, $0x00000018
-	JGE              whole308
-
-rest309:
-	CMPQ CX, $0x00000008
-	JLT  rest311
-
-whole310:
-	VMOVUPD          (AX)(DX*8), Z1
-	VMULPD           Z0, Z1, Z1
-	VMOVAPD          Z4, Z10
-	VFMADD231PD      Z3, Z1, Z10
-	VSUBPD           Z4, Z10, Z2
-	VFNMADD231PD     Z5, Z2, Z1
-	VFNMADD231PD     Z6, Z2, Z1
-	VPERMI2PD        Z9, Z8, Z10
-	VMULPD           Z1, Z1, Z11
-	VBROADCASTSD     constants<>+336(SB), Z12
-	VFMADD231PD.BCST constants<>+344(SB), Z1, Z12
-	VBROADCASTSD     constants<>+352(SB), Z13
-	VFMADD231PD.BCST constants<>+360(SB), Z1, Z13
-	VFMADD213PD      Z13, Z11, Z12
-	VBROADCASTSD     constants<>+368(SB), Z13
-	VFMADD231PD.BCST constants<>+376(SB), Z1, Z13
-	VFMADD213PD      Z13, Z11, Z12
-	VFMADD213PD      Z1, Z11, Z12
-	VFMADD213PD      Z10, Z10, Z12
-	VSCALEFPD        Z2, Z12, Z12
-	VMOVUPD          Z12, (AX)(DX*8)
-	ADDQ             $0x00000008, DX
-	SUBQ             $0x00000008, CX
-	CMPQ             CX, $0x00000008
-	JGE              whole310
-
-rest311:
-	TESTQ            CX, CX
-	JZ               done312
-	MOVQ             $-1, BX
-	BZHIQ            CX, BX, BX
-	KMOVB            BX, K2
-	VMOVUPD.Z        (AX)(DX*8), K2, Z1
-	VMOVAPD          Z7, Z2
-	VMOVUPD          Z1, K2, Z2
-	VMULPD           Z0, Z2, Z2
-	VMOVAPD          Z4, Z0
-	VFMADD231PD      Z3, Z2, Z0
-	VSUBPD           Z4, Z0, Z1
-	VFNMADD231PD     Z5, Z1, Z2
-	VFNMADD231PD     Z6, Z1, Z2
-	VPERMI2PD        Z9, Z8, Z0
-	VMULPD           Z2, Z2, Z3
-	VBROADCASTSD     constants<>+336(SB), Z4
-	VFMADD231PD.BCST constants<>+344(SB), Z2, Z4
-	VBROADCASTSD     constants<>+352(SB), Z5
-	VFMADD231PD.BCST constants<>+360(SB), Z2, Z5
-	VFMADD213PD      Z5, Z3, Z4
-	VBROADCASTSD     constants<>+368(SB), Z5
-	VFMADD231PD.BCST constants<>+376(SB), Z2, Z5
-	VFMADD213PD      Z5, Z3, Z4
-	VFMADD213PD      Z2, Z3, Z4
-	VFMADD213PD      Z0, Z0, Z4
-	VSCALEFPD        Z1, Z4, Z4
-	CMPQ             CX, $0x08
-	JLT              partial313
-	VMOVUPD          Z4, (AX)(DX*8)
-	JMP              stored316
-
-partial313:
-	LEAQ          (AX)(DX*8), AX
-	VMOVAPD       Y4, Y0
-	TESTQ         $0x00000004, CX
-	JZ            noFour314
-	VMOVUPD       Y0, (AX)
-	VEXTRACTF64X4 $0x01, Z4, Y0
-	ADDQ          $0x00000020, AX
-
-noFour314:
-	TESTQ         $0x00000002, CX
-	JZ            noTwo315
-	VMOVUPD       X0, (AX)
-	VEXTRACTF64X2 $0x01, Y0, X0
-	ADDQ          $0x00000010, AX
-
-noTwo315:
-	TESTQ  $0x00000001, CX
-	JZ     stored316
-	VMOVSD X0, (AX)
-
-stored316:
-done312:
-unsafe307:
-	XORB     AL, AL
-	KORTESTB K1, K1
-	JNZ      any317
-	MOVB     $0x01, AL
-
-any317:
-	MOVB AL, ret+32(FP)
-	VZEROUPPER
-	RET
-
 // func edgeBeliefs512(dst []float64, z []float64, products []float64, tables []float64, weights []float64, logs []float64, at []int, ku int, kv int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·edgeBeliefs512(SB), $0-184
@@ -4322,14 +4332,14 @@ TEXT ·edgeBeliefs512(SB), $0-184
 	MOVQ         BX, DI
 	SHLQ         $0x03, DI
 	MOVQ         dst_base+0(FP), R8
-	VBROADCASTSD constants<>+792(SB), Z2
+	VBROADCASTSD constants<>+800(SB), Z2
 	MOVQ         DI, BX
 	IMULQ        AX, BX
 	ADDQ         SI, BX
 	SUBQ         SI, DX
 	MOVQ         DX, logs_base+120(FP)
 
-edge318:
+edge302:
 	MOVQ         (CX), DX
 	MOVQ         tables_base+72(FP), R9
 	LEAQ         (R9)(DX*8), DX
@@ -4337,10 +4347,10 @@ edge318:
 	VXORPD       Z1, Z1, Z1
 	MOVQ         ku+168(FP), R9
 	CMPQ         R9, $0x08
-	JNE          other319
+	JNE          other303
 	MOVQ         kv+176(FP), R9
 	CMPQ         R9, $0x08
-	JNE          other319
+	JNE          other303
 	VXORPD       Z3, Z3, Z3
 	VBROADCASTSD (BX), Z4
 	VMOVUPD      (DX), Z5
@@ -4368,22 +4378,22 @@ edge318:
 	VFMADD231PD  Z5, Z4, Z3
 	VMOVUPD      (SI), Z4
 	VFMADD231PD  Z3, Z4, Z0
-	JMP          columns320
+	JMP          columns304
 
-other319:
+other303:
 	MOVQ kv+176(FP), R9
 	XORQ R10, R10
 	CMPQ R9, $0x00000018
-	JLT  few322
+	JLT  few306
 
-panel321:
+panel305:
 	VXORPD Z3, Z3, Z3
 	VXORPD Z4, Z4, Z4
 	VXORPD Z5, Z5, Z5
 	XORQ   R11, R11
 	MOVQ   R10, R12
 
-row324:
+row308:
 	VBROADCASTSD (BX)(R11*8), Z6
 	VMOVUPD      (DX)(R12*1), Z7
 	VFMADD231PD  Z7, Z6, Z3
@@ -4395,7 +4405,7 @@ row324:
 	INCQ         R11
 	MOVQ         ku+168(FP), R13
 	CMPQ         R11, R13
-	JL           row324
+	JL           row308
 	VMOVUPD      (SI)(R10*1), Z6
 	VFMADD231PD  Z3, Z6, Z0
 	VMOVUPD      64(SI)(R10*1), Z3
@@ -4405,13 +4415,13 @@ row324:
 	ADDQ         $0x000000c0, R10
 	SUBQ         $0x00000018, R9
 	CMPQ         R9, $0x00000018
-	JGE          panel321
+	JGE          panel305
 
-few322:
+few306:
 	TESTQ  R9, R9
-	JZ     done323
+	JZ     done307
 	CMPQ   R9, $0x00000008
-	JGT    wider325
+	JGT    wider309
 	MOVQ   $-1, R11
 	BZHIQ  R9, R11, R11
 	KMOVB  R11, K1
@@ -4419,7 +4429,7 @@ few322:
 	XORQ   R9, R9
 	MOVQ   R10, R11
 
-row326:
+row310:
 	VBROADCASTSD (BX)(R9*8), Z4
 	VMOVUPD.Z    (DX)(R11*1), K1, Z5
 	VFMADD231PD  Z5, Z4, Z3
@@ -4427,14 +4437,14 @@ row326:
 	INCQ         R9
 	MOVQ         ku+168(FP), R12
 	CMPQ         R9, R12
-	JL           row326
+	JL           row310
 	VMOVUPD.Z    (SI)(R10*1), K1, Z4
 	VFMADD231PD  Z3, Z4, Z0
-	JMP          done323
+	JMP          done307
 
-wider325:
+wider309:
 	CMPQ   R9, $0x00000010
-	JGT    wider327
+	JGT    wider311
 	SUBQ   $0x00000008, R9
 	MOVQ   $-1, R11
 	BZHIQ  R9, R11, R11
@@ -4444,7 +4454,7 @@ wider325:
 	XORQ   R9, R9
 	MOVQ   R10, R11
 
-row328:
+row312:
 	VBROADCASTSD (BX)(R9*8), Z5
 	VMOVUPD      (DX)(R11*1), Z6
 	VFMADD231PD  Z6, Z5, Z3
@@ -4454,14 +4464,14 @@ row328:
 	INCQ         R9
 	MOVQ         ku+168(FP), R12
 	CMPQ         R9, R12
-	JL           row328
+	JL           row312
 	VMOVUPD      (SI)(R10*1), Z5
 	VFMADD231PD  Z3, Z5, Z0
 	VMOVUPD.Z    64(SI)(R10*1), K1, Z3
 	VFMADD231PD  Z4, Z3, Z0
-	JMP          done323
+	JMP          done307
 
-wider327:
+wider311:
 	SUBQ   $0x00000010, R9
 	MOVQ   $-1, R11
 	BZHIQ  R9, R11, R11
@@ -4472,7 +4482,7 @@ wider327:
 	XORQ   R9, R9
 	MOVQ   R10, R11
 
-row330:
+row314:
 	VBROADCASTSD (BX)(R9*8), Z6
 	VMOVUPD      (DX)(R11*1), Z7
 	VFMADD231PD  Z7, Z6, Z3
@@ -4484,7 +4494,7 @@ row330:
 	INCQ         R9
 	MOVQ         ku+168(FP), R12
 	CMPQ         R9, R12
-	JL           row330
+	JL           row314
 	VMOVUPD      (SI)(R10*1), Z6
 	VFMADD231PD  Z3, Z6, Z0
 	VMOVUPD      64(SI)(R10*1), Z3
@@ -4492,8 +4502,8 @@ row330:
 	VMOVUPD.Z    128(SI)(R10*1), K1, Z3
 	VFMADD231PD  Z5, Z3, Z0
 
-done323:
-columns320:
+done307:
+columns304:
 	VSHUFF64X2   $0x4e, Z0, Z0, Z3
 	VADDPD       Z3, Z0, Z0
 	VSHUFF64X2   $0xb1, Z0, Z0, Z3
@@ -4502,10 +4512,10 @@ columns320:
 	VADDPD       Z3, Z0, Z0
 	MOVQ         ku+168(FP), R9
 	CMPQ         R9, $0x08
-	JNE          other331
+	JNE          other315
 	MOVQ         kv+176(FP), R9
 	CMPQ         R9, $0x08
-	JNE          other331
+	JNE          other315
 	VXORPD       Z4, Z4, Z4
 	VXORPD       Z5, Z5, Z5
 	MOVQ         logs_base+120(FP), R9
@@ -4590,15 +4600,15 @@ columns320:
 	VMAXPD       Z3, Z2, Z3
 	VFMADD231PD  Z4, Z3, Z5
 	VADDPD       Z5, Z1, Z1
-	JMP          columns332
+	JMP          columns316
 
-other331:
+other315:
 	MOVQ kv+176(FP), R9
 	XORQ R10, R10
 	CMPQ R9, $0x00000018
-	JLT  few334
+	JLT  few318
 
-panel333:
+panel317:
 	VXORPD  Z6, Z6, Z6
 	VXORPD  Z7, Z7, Z7
 	VXORPD  Z8, Z8, Z8
@@ -4616,7 +4626,7 @@ panel333:
 	XORQ    R12, R12
 	MOVQ    R10, R13
 
-row336:
+row320:
 	VBROADCASTSD (BX)(R12*8), Z12
 	VBROADCASTSD (R11)(R12*8), Z13
 	VMAXPD       Z13, Z2, Z13
@@ -4642,7 +4652,7 @@ row336:
 	INCQ         R12
 	MOVQ         ku+168(FP), R14
 	CMPQ         R12, R14
-	JL           row336
+	JL           row320
 	MOVQ         logs_base+120(FP), R11
 	ADDQ         SI, R11
 	VMOVUPD      (R11)(R10*1), Z3
@@ -4660,13 +4670,13 @@ row336:
 	ADDQ         $0x000000c0, R10
 	SUBQ         $0x00000018, R9
 	CMPQ         R9, $0x00000018
-	JGE          panel333
+	JGE          panel317
 
-few334:
+few318:
 	TESTQ     R9, R9
-	JZ        done335
+	JZ        done319
 	CMPQ      R9, $0x00000008
-	JGT       wider337
+	JGT       wider321
 	MOVQ      $-1, R11
 	BZHIQ     R9, R11, R11
 	KMOVB     R11, K1
@@ -4679,7 +4689,7 @@ few334:
 	XORQ      R11, R11
 	MOVQ      R10, R12
 
-row338:
+row322:
 	VBROADCASTSD (BX)(R11*8), Z6
 	VBROADCASTSD (R9)(R11*8), Z7
 	VMAXPD       Z7, Z2, Z7
@@ -4693,18 +4703,18 @@ row338:
 	INCQ         R11
 	MOVQ         ku+168(FP), R13
 	CMPQ         R11, R13
-	JL           row338
+	JL           row322
 	MOVQ         logs_base+120(FP), R9
 	ADDQ         SI, R9
 	VMOVUPD.Z    (R9)(R10*1), K1, Z3
 	VMAXPD       Z3, Z2, Z3
 	VFMADD231PD  Z4, Z3, Z5
 	VADDPD       Z5, Z1, Z1
-	JMP          done335
+	JMP          done319
 
-wider337:
+wider321:
 	CMPQ      R9, $0x00000010
-	JGT       wider339
+	JGT       wider323
 	SUBQ      $0x00000008, R9
 	MOVQ      $-1, R11
 	BZHIQ     R9, R11, R11
@@ -4722,7 +4732,7 @@ wider337:
 	XORQ      R11, R11
 	MOVQ      R10, R12
 
-row340:
+row324:
 	VBROADCASTSD (BX)(R11*8), Z9
 	VBROADCASTSD (R9)(R11*8), Z10
 	VMAXPD       Z10, Z2, Z10
@@ -4742,7 +4752,7 @@ row340:
 	INCQ         R11
 	MOVQ         ku+168(FP), R13
 	CMPQ         R11, R13
-	JL           row340
+	JL           row324
 	MOVQ         logs_base+120(FP), R9
 	ADDQ         SI, R9
 	VMOVUPD      (R9)(R10*1), Z3
@@ -4753,9 +4763,9 @@ row340:
 	VMAXPD       Z3, Z2, Z3
 	VFMADD231PD  Z6, Z3, Z8
 	VADDPD       Z8, Z1, Z1
-	JMP          done335
+	JMP          done319
 
-wider339:
+wider323:
 	SUBQ      $0x00000010, R9
 	MOVQ      $-1, R11
 	BZHIQ     R9, R11, R11
@@ -4777,7 +4787,7 @@ wider339:
 	XORQ      R11, R11
 	MOVQ      R10, R12
 
-row342:
+row326:
 	VBROADCASTSD (BX)(R11*8), Z12
 	VBROADCASTSD (R9)(R11*8), Z13
 	VMAXPD       Z13, Z2, Z13
@@ -4803,7 +4813,7 @@ row342:
 	INCQ         R11
 	MOVQ         ku+168(FP), R13
 	CMPQ         R11, R13
-	JL           row342
+	JL           row326
 	MOVQ         logs_base+120(FP), R9
 	ADDQ         SI, R9
 	VMOVUPD      (R9)(R10*1), Z3
@@ -4819,8 +4829,8 @@ row342:
 	VFMADD231PD  Z8, Z3, Z11
 	VADDPD       Z11, Z1, Z1
 
-done335:
-columns332:
+done319:
+columns316:
 	VSHUFF64X2 $0x4e, Z1, Z1, Z3
 	VADDPD     Z3, Z1, Z1
 	VSHUFF64X2 $0xb1, Z1, Z1, Z3
@@ -4840,7 +4850,7 @@ columns332:
 	ADDQ       R9, R8
 	ADDQ       $0x08, CX
 	DECQ       AX
-	JNZ        edge318
+	JNZ        edge302
 	VZEROUPPER
 	RET
 
@@ -4873,7 +4883,7 @@ TEXT ·pairMessages512(SB), $0-193
 	XORQ         R10, R10
 	SUBQ         $0x08, R9
 
-vector343:
+vector327:
 	MOVLQSX           (BX)(R10*4), R11
 	SHLQ              $0x04, R11
 	VBROADCASTF64X2   (AX)(R11*1), Z14
@@ -4939,7 +4949,7 @@ vector343:
 	VBROADCASTSD      constants<>+712(SB), Z15
 	VCMPPD            $0x1e, Z15, Z16, K2
 	KORB              K2, K1, K1
-	VBROADCASTSD      constants<>+792(SB), Z15
+	VBROADCASTSD      constants<>+800(SB), Z15
 	VSUBPD            Z16, Z14, Z14
 	VMAXPD            Z14, Z15, Z15
 	VMAXPD            Z14, Z0, Z14
@@ -5062,19 +5072,19 @@ vector343:
 	VEXTRACTF64X2     $0x02, Z14, 80(R11)
 	VEXTRACTF64X2     $0x03, Z14, 112(R11)
 	CMPQ              R10, R9
-	JE                done344
+	JE                done328
 	ADDQ              $0x08, R10
 	CMPQ              R10, R9
 	CMOVQGT           R9, R10
-	JMP               vector343
+	JMP               vector327
 
-done344:
+done328:
 	XORB     AL, AL
 	KORTESTB K1, K1
-	JNZ      any345
+	JNZ      any329
 	MOVB     $0x01, AL
 
-any345:
+any329:
 	MOVB AL, ret+192(FP)
 	VZEROUPPER
 	RET
@@ -5108,7 +5118,7 @@ TEXT ·pairBeliefs512(SB), $0-241
 	XORQ         R10, R10
 	SUBQ         $0x08, R9
 
-vector346:
+vector330:
 	MOVLQSX           (BX)(R10*4), R11
 	SHLQ              $0x05, R11
 	VBROADCASTF64X4   (CX)(R11*1), Z14
@@ -5214,7 +5224,7 @@ vector346:
 	VBROADCASTSD      constants<>+712(SB), Z14
 	VCMPPD            $0x1e, Z14, Z20, K2
 	KORB              K2, K1, K1
-	VBROADCASTSD      constants<>+792(SB), Z14
+	VBROADCASTSD      constants<>+800(SB), Z14
 	VSUBPD            Z20, Z16, Z16
 	VMAXPD            Z16, Z14, Z14
 	VMAXPD            Z16, Z0, Z16
@@ -5245,7 +5255,7 @@ vector346:
 	VBROADCASTSD      constants<>+712(SB), Z15
 	VCMPPD            $0x1e, Z15, Z22, K2
 	KORB              K2, K1, K1
-	VBROADCASTSD      constants<>+792(SB), Z15
+	VBROADCASTSD      constants<>+800(SB), Z15
 	VSUBPD            Z22, Z19, Z19
 	VMAXPD            Z19, Z15, Z15
 	VMAXPD            Z19, Z0, Z19
@@ -5374,19 +5384,19 @@ vector346:
 	MOVQ              z_base+24(FP), R11
 	VMOVUPD           Z18, (R11)(R10*8)
 	CMPQ              R10, R9
-	JE                done347
+	JE                done331
 	ADDQ              $0x08, R10
 	CMPQ              R10, R9
 	CMOVQGT           R9, R10
-	JMP               vector346
+	JMP               vector330
 
-done347:
+done331:
 	XORB     AL, AL
 	KORTESTB K1, K1
-	JNZ      any348
+	JNZ      any332
 	MOVB     $0x01, AL
 
-any348:
+any332:
 	MOVB AL, ret+240(FP)
 	VZEROUPPER
 	RET
@@ -5403,9 +5413,9 @@ TEXT ·interleave512(SB), $0-56
 	LEAQ (BX)(DX*4), DI
 	MOVQ n+48(FP), R8
 	CMPQ R8, $0x00000008
-	JLT  few350
+	JLT  few334
 
-block349:
+block333:
 	VMOVUPD    (CX), Z0
 	VMOVUPD    (CX)(DX*1), Z1
 	VMOVUPD    (CX)(DX*2), Z2
@@ -5450,11 +5460,11 @@ block349:
 	ADDQ       $0x00000200, AX
 	SUBQ       $0x00000008, R8
 	CMPQ       R8, $0x00000008
-	JGE        block349
+	JGE        block333
 
-few350:
+few334:
 	TESTQ      R8, R8
-	JZ         blocks351
+	JZ         blocks335
 	MOVQ       $-1, R9
 	BZHIQ      R8, R9, R9
 	KMOVB      R9, K1
@@ -5492,32 +5502,32 @@ few350:
 	VSHUFF64X2 $0xdd, Z2, Z0, Z0
 	VMOVUPD    Z11, (AX)
 	CMPQ       R8, $0x00000001
-	JLE        end353
+	JLE        end337
 	VMOVUPD    Z3, 64(AX)
 	CMPQ       R8, $0x00000002
-	JLE        end353
+	JLE        end337
 	VMOVUPD    Z12, 128(AX)
 	CMPQ       R8, $0x00000003
-	JLE        end353
+	JLE        end337
 	VMOVUPD    Z4, 192(AX)
 	CMPQ       R8, $0x00000004
-	JLE        end353
+	JLE        end337
 	VMOVUPD    Z9, 256(AX)
 	CMPQ       R8, $0x00000005
-	JLE        end353
+	JLE        end337
 	VMOVUPD    Z1, 320(AX)
 	CMPQ       R8, $0x00000006
-	JLE        end353
+	JLE        end337
 	VMOVUPD    Z8, 384(AX)
 	CMPQ       R8, $0x00000007
-	JLE        end353
+	JLE        end337
 	VMOVUPD    Z0, 448(AX)
 
-end353:
+end337:
 	ADDQ $0x00000040, CX
 	ADDQ $0x00000200, AX
 
-blocks351:
+blocks335:
 	VZEROUPPER
 	RET
 
@@ -5533,9 +5543,9 @@ TEXT ·separate512(SB), $0-56
 	LEAQ (BX)(DX*4), DI
 	MOVQ n+48(FP), R8
 	CMPQ R8, $0x00000008
-	JLT  few355
+	JLT  few339
 
-block354:
+block338:
 	VXORPD     Z0, Z0, Z0
 	VXORPD     Z1, Z1, Z1
 	VXORPD     Z2, Z2, Z2
@@ -5588,11 +5598,11 @@ block354:
 	ADDQ       $0x00000200, CX
 	SUBQ       $0x00000008, R8
 	CMPQ       R8, $0x00000008
-	JGE        block354
+	JGE        block338
 
-few355:
+few339:
 	TESTQ   R8, R8
-	JZ      blocks356
+	JZ      blocks340
 	VXORPD  Z0, Z0, Z0
 	VXORPD  Z1, Z1, Z1
 	VXORPD  Z2, Z2, Z2
@@ -5606,28 +5616,28 @@ few355:
 	KMOVB   R9, K1
 	VMOVUPD (CX), Z0
 	CMPQ    R8, $0x00000001
-	JLE     end358
+	JLE     end342
 	VMOVUPD 64(CX), Z1
 	CMPQ    R8, $0x00000002
-	JLE     end358
+	JLE     end342
 	VMOVUPD 128(CX), Z2
 	CMPQ    R8, $0x00000003
-	JLE     end358
+	JLE     end342
 	VMOVUPD 192(CX), Z3
 	CMPQ    R8, $0x00000004
-	JLE     end358
+	JLE     end342
 	VMOVUPD 256(CX), Z4
 	CMPQ    R8, $0x00000005
-	JLE     end358
+	JLE     end342
 	VMOVUPD 320(CX), Z5
 	CMPQ    R8, $0x00000006
-	JLE     end358
+	JLE     end342
 	VMOVUPD 384(CX), Z6
 	CMPQ    R8, $0x00000007
-	JLE     end358
+	JLE     end342
 	VMOVUPD 448(CX), Z7
 
-end358:
+end342:
 	VUNPCKLPD  Z1, Z0, Z8
 	VUNPCKLPD  Z3, Z2, Z9
 	VUNPCKLPD  Z5, Z4, Z10
@@ -5663,7 +5673,7 @@ end358:
 	ADDQ       $0x00000040, AX
 	ADDQ       $0x00000200, CX
 
-blocks356:
+blocks340:
 	VZEROUPPER
 	RET
 
@@ -5673,7 +5683,7 @@ TEXT ·consistent512(SB), $0-216
 	VBROADCASTSD constants<>+384(SB), Z0
 	VBROADCASTSD constants<>+816(SB), Z1
 	VBROADCASTSD constants<>+824(SB), Z2
-	VBROADCASTSD constants<>+784(SB), Z3
+	VBROADCASTSD constants<>+776(SB), Z3
 	VBROADCASTSD constants<>+832(SB), Z4
 	VBROADCASTSD constants<>+840(SB), Z5
 	VBROADCASTSD constants<>+848(SB), Z6
@@ -5683,32 +5693,32 @@ TEXT ·consistent512(SB), $0-216
 	MOVQ         right_base+96(FP), CX
 	XORQ         DX, DX
 
-vector359:
+vector343:
 	VMOVUPD Z7, (CX)(DX*1)
 	ADDQ    $0x40, DX
 	CMPQ    DX, AX
-	JL      vector359
+	JL      vector343
 	XORQ    CX, CX
 
-scaling360:
+scaling344:
 	VXORPD Z8, Z8, Z8
 	MOVQ   sums_base+120(FP), DX
 	XORQ   BX, BX
 
-vector362:
+vector346:
 	VMOVUPD Z8, (DX)(BX*1)
 	ADDQ    $0x40, BX
 	CMPQ    BX, AX
-	JL      vector362
+	JL      vector346
 	XORQ    DX, DX
 	MOVQ    pairs_base+0(FP), BX
 	MOVQ    rows_len+32(FP), SI
 	SHRQ    $0x03, SI
 	LEAQ    (AX)(AX*2), DI
 	CMPQ    SI, $0x04
-	JL      few364
+	JL      few348
 
-rows363:
+rows347:
 	VXORPD Z8, Z8, Z8
 	VXORPD Z9, Z9, Z9
 	VXORPD Z10, Z10, Z10
@@ -5717,7 +5727,7 @@ rows363:
 	MOVQ   BX, R9
 	XORQ   R10, R10
 
-vector365:
+vector349:
 	VMOVUPD     (R8)(R10*1), Z12
 	VFMADD231PD (R9), Z12, Z8
 	VFMADD231PD (R9)(AX*1), Z12, Z9
@@ -5726,7 +5736,7 @@ vector365:
 	ADDQ        $0x40, R9
 	ADDQ        $0x40, R10
 	CMPQ        R10, AX
-	JL          vector365
+	JL          vector349
 	MOVQ        rows_base+24(FP), R8
 	MOVQ        left_base+72(FP), R9
 	VMOVUPD     (R8)(DX*1), Z12
@@ -5760,7 +5770,7 @@ vector365:
 	MOVQ        sums_base+120(FP), R8
 	XORQ        R9, R9
 
-vector366:
+vector350:
 	VMOVUPD     (R8)(R9*1), Z11
 	VFMADD231PD (BX), Z12, Z11
 	VFMADD231PD (BX)(AX*1), Z8, Z11
@@ -5770,30 +5780,30 @@ vector366:
 	ADDQ        $0x40, BX
 	ADDQ        $0x40, R9
 	CMPQ        R9, AX
-	JL          vector366
+	JL          vector350
 	ADDQ        DI, BX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x04, SI
 	CMPQ        SI, $0x04
-	JGE         rows363
+	JGE         rows347
 
-few364:
+few348:
 	CMPQ SI, $0x01
-	JL   few368
+	JL   few352
 
-rows367:
+rows351:
 	VXORPD Z8, Z8, Z8
 	MOVQ   right_base+96(FP), DI
 	MOVQ   BX, R8
 	XORQ   R9, R9
 
-vector369:
+vector353:
 	VMOVUPD     (DI)(R9*1), Z9
 	VFMADD231PD (R8), Z9, Z8
 	ADDQ        $0x40, R8
 	ADDQ        $0x40, R9
 	CMPQ        R9, AX
-	JL          vector369
+	JL          vector353
 	MOVQ        rows_base+24(FP), DI
 	MOVQ        left_base+72(FP), R8
 	VMOVUPD     (DI)(DX*1), Z9
@@ -5806,24 +5816,24 @@ vector369:
 	MOVQ        sums_base+120(FP), DI
 	XORQ        R8, R8
 
-vector370:
+vector354:
 	VMOVUPD     (DI)(R8*1), Z8
 	VFMADD231PD (BX), Z9, Z8
 	VMOVUPD     Z8, (DI)(R8*1)
 	ADDQ        $0x40, BX
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
-	JL          vector370
+	JL          vector354
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x01, SI
 	CMPQ        SI, $0x01
-	JGE         rows367
+	JGE         rows351
 
-few368:
+few352:
 	VXORPD Z8, Z8, Z8
 	XORQ   DX, DX
 
-vector371:
+vector355:
 	MOVQ         columns_base+48(FP), BX
 	VMOVUPD      (BX)(DX*1), Z9
 	MOVQ         right_base+96(FP), BX
@@ -5834,28 +5844,28 @@ vector371:
 	VADDPD       Z9, Z8, Z8
 	ADDQ         $0x40, DX
 	CMPQ         DX, AX
-	JL           vector371
+	JL           vector355
 	VBROADCASTSD enough+208(FP), Z9
 	VCMPPD       $0x1e, Z9, Z8, K1
 	KORTESTB     K1, K1
-	JZ           scaled361
+	JZ           scaled345
 	MOVQ         scalings+200(FP), DX
 	CMPQ         CX, DX
-	JGE          scaled361
+	JGE          scaled345
 	KXNORB       K2, K2, K2
 	MOVQ         first+192(FP), DX
 	CMPQ         CX, DX
-	JLT          plain372
+	JLT          plain356
 	CMPQ         CX, $0x14
-	JGE          plain372
+	JGE          plain356
 	MOVQ         system_len+152(FP), DX
 	TESTQ        DX, DX
-	JZ           plain372
+	JZ           plain356
 	MOVQ         rows_len+32(FP), DX
 	SHLQ         $0x03, DX
 	XORQ         BX, BX
 
-vector374:
+vector358:
 	MOVQ      left_base+72(FP), SI
 	VMOVUPD   (SI)(BX*1), Z8
 	VMULPD    Z8, Z8, Z8
@@ -5870,15 +5880,15 @@ vector374:
 	VMOVUPD   Z8, (SI)(BX*1)
 	ADDQ      $0x40, BX
 	CMPQ      BX, DX
-	JL        vector374
+	JL        vector358
 	XORQ      BX, BX
 	MOVQ      system_base+144(FP), SI
 
-tiles375:
+tiles359:
 	LEAQ 64(BX), DI
 	ANDQ $-256, DI
 
-tile376:
+tile360:
 	VXORPD Z8, Z8, Z8
 	VXORPD Z9, Z9, Z9
 	VXORPD Z10, Z10, Z10
@@ -5894,7 +5904,7 @@ tile376:
 	MOVQ   rows_len+32(FP), DX
 	SHLQ   $0x03, DX
 
-rows377:
+rows361:
 	VMOVUPD     (R10), Z16
 	VMULPD      (R8), Z16, Z17
 	VMULPD      64(R8), Z16, Z16
@@ -5914,7 +5924,7 @@ rows377:
 	ADDQ        AX, R9
 	ADDQ        $0x40, R10
 	SUBQ        $0x40, DX
-	JNZ         rows377
+	JNZ         rows361
 	LEAQ        (SI)(DI*1), DX
 	VMOVUPD     Z8, (DX)
 	VMOVUPD     Z9, 64(DX)
@@ -5927,11 +5937,11 @@ rows377:
 	VMOVUPD     Z15, 192(DX)
 	ADDQ        AX, DX
 	SUBQ        $0x00000100, DI
-	JGE         tile376
+	JGE         tile360
 	LEAQ        (SI)(AX*2), SI
 	ADDQ        $0x00000080, BX
 	CMPQ        BX, AX
-	JL          tiles375
+	JL          tiles359
 	MOVQ        AX, DX
 	SHRQ        $0x06, DX
 	ADDQ        $0x00, DX
@@ -5943,7 +5953,7 @@ rows377:
 	MOVQ        right_base+96(FP), DI
 	XORQ        R8, R8
 
-vector378:
+vector362:
 	VMOVUPD (SI)(R8*1), Z8
 	VMOVUPD (DI)(R8*1), Z9
 	VMULPD  Z9, Z8, Z10
@@ -5954,7 +5964,7 @@ vector378:
 	LEAQ    64(R8), R9
 	XORQ    R10, R10
 
-vector379:
+vector363:
 	VMOVUPD     (SI)(R10*1), Z11
 	VFMSUB213PD (BX)(R10*1), Z8, Z11
 	VMULPD      (DI)(R10*1), Z11, Z11
@@ -5962,13 +5972,13 @@ vector379:
 	VMOVUPD     Z11, (BX)(R10*1)
 	ADDQ        $0x40, R10
 	CMPQ        R10, R9
-	JL          vector379
+	JL          vector363
 	VADDPD      (BX)(R8*1), Z10, Z10
 	VMOVUPD     Z10, (BX)(R8*1)
 	ADDQ        AX, BX
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
-	JL          vector378
+	JL          vector362
 	MOVQ        AX, DX
 	SHRQ        $0x06, DX
 	ADDQ        $0x01, DX
@@ -5978,47 +5988,47 @@ vector379:
 	MOVQ        system_base+144(FP), BX
 	XORQ        SI, SI
 
-vector380:
+vector364:
 	MOVQ  system_base+144(FP), DI
 	TESTQ SI, SI
-	JZ    before381
+	JZ    before365
 	XORQ  R8, R8
 
-vector382:
+vector366:
 	VMOVUPD (BX)(R8*1), Z8
 	TESTQ   R8, R8
-	JZ      before383
+	JZ      before367
 	XORQ    R9, R9
 
-vector384:
+vector368:
 	VMOVUPD      (BX)(R9*1), Z9
 	VFNMADD231PD (DI)(R9*1), Z9, Z8
 	ADDQ         $0x40, R9
 	CMPQ         R9, R8
-	JL           vector384
+	JL           vector368
 
-before383:
+before367:
 	VMULPD  (DX)(R8*1), Z8, Z8
 	VMOVUPD Z8, (BX)(R8*1)
 	ADDQ    AX, DI
 	ADDQ    $0x40, R8
 	CMPQ    R8, SI
-	JL      vector382
+	JL      vector366
 
-before381:
+before365:
 	VMOVUPD (BX)(SI*1), Z8
 	TESTQ   SI, SI
-	JZ      before385
+	JZ      before369
 	XORQ    DI, DI
 
-vector386:
+vector370:
 	VMOVUPD      (BX)(DI*1), Z9
 	VFNMADD231PD (BX)(DI*1), Z9, Z8
 	ADDQ         $0x40, DI
 	CMPQ         DI, SI
-	JL           vector386
+	JL           vector370
 
-before385:
+before369:
 	MOVQ    sums_base+120(FP), DI
 	VMOVUPD (DI)(SI*1), Z9
 	MOVQ    right_base+96(FP), DI
@@ -6033,7 +6043,7 @@ before385:
 	ADDQ    AX, BX
 	ADDQ    $0x40, SI
 	CMPQ    SI, AX
-	JL      vector380
+	JL      vector364
 	MOVQ    AX, DX
 	SHRQ    $0x06, DX
 	ADDQ    $0x00, DX
@@ -6049,55 +6059,55 @@ before385:
 	MOVQ    system_base+144(FP), SI
 	XORQ    DI, DI
 
-vector387:
+vector371:
 	VMOVUPD (DX)(DI*1), Z8
 	TESTQ   DI, DI
-	JZ      before388
+	JZ      before372
 	XORQ    R8, R8
 
-vector389:
+vector373:
 	VMOVUPD      (SI)(R8*1), Z9
 	VFNMADD231PD (DX)(R8*1), Z9, Z8
 	ADDQ         $0x40, R8
 	CMPQ         R8, DI
-	JL           vector389
+	JL           vector373
 
-before388:
+before372:
 	VMULPD  (BX)(DI*1), Z8, Z8
 	VMOVUPD Z8, (DX)(DI*1)
 	ADDQ    AX, SI
 	ADDQ    $0x40, DI
 	CMPQ    DI, AX
-	JL      vector387
+	JL      vector371
 	MOVQ    AX, DI
 
-back390:
+back374:
 	SUBQ    $0x40, DI
 	SUBQ    AX, SI
 	VMOVUPD (DX)(DI*1), Z8
 	MOVQ    SI, R8
 	MOVQ    DI, R9
 
-below391:
+below375:
 	ADDQ         $0x40, R9
 	CMPQ         R9, AX
-	JGE          solved392
+	JGE          solved376
 	ADDQ         AX, R8
 	VMOVUPD      (R8)(DI*1), Z9
 	VFNMADD231PD (DX)(R9*1), Z9, Z8
-	JMP          below391
+	JMP          below375
 
-solved392:
+solved376:
 	VMULPD  (BX)(DI*1), Z8, Z8
 	VMOVUPD Z8, (DX)(DI*1)
 	TESTQ   DI, DI
-	JNZ     back390
-	JMP     scale373
+	JNZ     back374
+	JMP     scale357
 
-plain372:
+plain356:
 	XORQ DX, DX
 
-vector393:
+vector377:
 	MOVQ      right_base+96(FP), BX
 	VMOVUPD   (BX)(DX*1), Z8
 	MOVQ      columns_base+48(FP), BX
@@ -6114,11 +6124,11 @@ vector393:
 	VMOVUPD   Z8, (BX)(DX*1)
 	ADDQ      $0x40, DX
 	CMPQ      DX, AX
-	JL        vector393
+	JL        vector377
 	INCQ      CX
-	JMP       scaling360
+	JMP       scaling344
 
-scale373:
+scale357:
 	MOVQ    AX, DX
 	SHRQ    $0x06, DX
 	ADDQ    $0x00, DX
@@ -6128,18 +6138,18 @@ scale373:
 	VMOVAPD Z0, Z8
 	XORQ    BX, BX
 
-vector394:
+vector378:
 	VMOVUPD (DX)(BX*1), Z9
 	VANDPD  Z3, Z9, Z9
 	VMAXPD  Z9, Z8, Z8
 	ADDQ    $0x40, BX
 	CMPQ    BX, AX
-	JL      vector394
+	JL      vector378
 	VDIVPD  Z8, Z7, Z8
 	VMULPD  Z1, Z8, Z8
 	XORQ    BX, BX
 
-vector395:
+vector379:
 	MOVQ      right_base+96(FP), SI
 	VMOVUPD   (SI)(BX*1), Z9
 	MOVQ      columns_base+48(FP), SI
@@ -6162,14 +6172,14 @@ vector395:
 	VMOVUPD   Z9, (SI)(BX*1)
 	ADDQ      $0x40, BX
 	CMPQ      BX, AX
-	JL        vector395
+	JL        vector379
 	INCQ      CX
-	JMP       scaling360
+	JMP       scaling344
 
-scaled361:
+scaled345:
 	XORQ CX, CX
 
-vector396:
+vector380:
 	MOVQ      right_base+96(FP), DX
 	VMOVUPD   (DX)(CX*1), Z1
 	MOVQ      columns_base+48(FP), DX
@@ -6193,14 +6203,14 @@ vector396:
 	VMOVUPD   Z1, (DX)(CX*1)
 	ADDQ      $0x40, CX
 	CMPQ      CX, AX
-	JL        vector396
+	JL        vector380
 	VXORPD    Z1, Z1, Z1
 	MOVQ      pairs_base+0(FP), CX
 	MOVQ      rows_len+32(FP), DX
 	SHLQ      $0x03, DX
 	XORQ      BX, BX
 
-vector397:
+vector381:
 	MOVQ    rows_base+24(FP), SI
 	VMOVUPD (SI)(BX*1), Z2
 	MOVQ    left_base+72(FP), SI
@@ -6208,12 +6218,12 @@ vector397:
 	MOVQ    right_base+96(FP), DI
 	XORQ    R8, R8
 
-vector398:
+vector382:
 	VMOVUPD      (CX)(R8*1), Z6
 	VFMADD231PD  (DI)(R8*1), Z6, Z3
 	ADDQ         $0x40, R8
 	CMPQ         R8, AX
-	JL           vector398
+	JL           vector382
 	VFNMADD231PD (SI)(BX*1), Z3, Z2
 	VXORPD       Z3, Z3, Z3
 	VMAXPD       Z3, Z2, Z2
@@ -6223,7 +6233,7 @@ vector398:
 	ADDQ         AX, CX
 	ADDQ         $0x40, BX
 	CMPQ         BX, DX
-	JL           vector397
+	JL           vector381
 	VCMPPD       $0x1e, Z4, Z1, K1
 	VMOVAPD      Z0, Z2
 	VDIVPD       Z1, Z2, Z2
@@ -6237,7 +6247,7 @@ vector398:
 	VMOVUPD      constants<>+640(SB), Z8
 	MOVQ         entropy_len+176(FP), CX
 	TESTQ        CX, CX
-	JZ           silent399
+	JZ           silent383
 	VXORPD       Z9, Z9, Z9
 	MOVQ         right_base+96(FP), CX
 	MOVQ         sums_base+120(FP), DX
@@ -6246,14 +6256,14 @@ vector398:
 	SHLQ         $0x03, SI
 	XORQ         DI, DI
 
-vector401:
+vector385:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Z10
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Z2, Z11
 	XORQ    R8, R8
 
-vector402:
+vector386:
 	VMOVUPD          (BX)(R8*1), Z12
 	VMULPD           (CX)(R8*1), Z12, Z12
 	VMULPD           Z10, Z12, Z12
@@ -6289,16 +6299,16 @@ vector402:
 	VFNMADD231PD     Z12, Z17, Z9
 	ADDQ             $0x40, R8
 	CMPQ             R8, AX
-	JL               vector402
+	JL               vector386
 	ADDQ             AX, BX
 	ADDQ             $0x40, DI
 	CMPQ             DI, SI
-	JL               vector401
+	JL               vector385
 	MOVQ             entropy_base+168(FP), AX
 	VMOVUPD          Z9, (AX)
-	JMP              rounded400
+	JMP              rounded384
 
-silent399:
+silent383:
 	MOVQ right_base+96(FP), CX
 	MOVQ sums_base+120(FP), DX
 	MOVQ pairs_base+0(FP), BX
@@ -6306,14 +6316,14 @@ silent399:
 	SHLQ $0x03, SI
 	XORQ DI, DI
 
-vector403:
+vector387:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Z0
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Z2, Z1
 	XORQ    R8, R8
 
-vector404:
+vector388:
 	VMOVUPD     (BX)(R8*1), Z3
 	VMULPD      (CX)(R8*1), Z3, Z3
 	VMULPD      Z0, Z3, Z3
@@ -6321,13 +6331,13 @@ vector404:
 	VMOVUPD     Z3, (BX)(R8*1)
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
-	JL          vector404
+	JL          vector388
 	ADDQ        AX, BX
 	ADDQ        $0x40, DI
 	CMPQ        DI, SI
-	JL          vector403
+	JL          vector387
 
-rounded400:
+rounded384:
 	VZEROUPPER
 	RET
 
@@ -6422,10 +6432,10 @@ DATA constants<>+744(SB)/8, $0xbfcfffffffffa6ad
 DATA constants<>+752(SB)/8, $0x3fc99999982191f4
 DATA constants<>+760(SB)/8, $0xbfe0000000000000
 DATA constants<>+768(SB)/8, $0x3fd5555555555e73
-DATA constants<>+776(SB)/8, $0xfff0000000000000
-DATA constants<>+784(SB)/8, $0x7fffffffffffffff
-DATA constants<>+792(SB)/8, $0xffefffffffffffff
-DATA constants<>+800(SB)/8, $0x4072c00000000000
+DATA constants<>+776(SB)/8, $0x7fffffffffffffff
+DATA constants<>+784(SB)/8, $0x4072c00000000000
+DATA constants<>+792(SB)/8, $0xfff0000000000000
+DATA constants<>+800(SB)/8, $0xffefffffffffffff
 DATA constants<>+808(SB)/8, $0x7c2485ce9e7a065f
 DATA constants<>+816(SB)/8, $0x3fe0000000000000
 DATA constants<>+824(SB)/8, $0x5f138d352e5096af

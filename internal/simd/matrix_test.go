@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 func TestMatrix(t *testing.T) {
@@ -23,10 +25,15 @@ func TestMatrix(t *testing.T) {
 					want := make([]float64, d*k)
 					copy(want, w)
 					longhandScatter(want, f, x, rows, d, k)
-					with.multiplyMatrix(x, f, w, rows, d, k)
+					with.multiplyMatrix(x, f, w, rows, d, k, 0)
 					product := make([]float64, rows*k)
 					longhandMultiply(product, f, w, rows, d, k)
 					compare(t, "multiplyMatrix "+what, x, product, 1e-13, 1e-13)
+					oracle.MustEqual(t, with.multiplyMatrix(x, f, w, rows, d, k, -0.5), true, "%s: exponentials", what)
+					for i, y := range product {
+						x[i] = -2 * math.Log(x[i]) // which hardly makes an error larger
+						oracle.MustEqual(t, math.Abs(x[i]-y) <= 1e-13+1e-13*math.Abs(y), true, "%s: exponential %d", what, i)
+					}
 
 					old := make([]float64, d*k)
 					copy(old, w)
@@ -72,10 +79,10 @@ func TestMatrixRowsAlone(t *testing.T) {
 		for _, k := range []int{3, 8, 21, 64, 70} {
 			const rows = 29
 			f, w, all := random(rows*d, 1), random(d*k, 1), make([]float64, rows*k)
-			with.multiplyMatrix(all, f, w, rows, d, k)
+			with.multiplyMatrix(all, f, w, rows, d, k, 0)
 			one := make([]float64, k)
 			for r := range rows {
-				with.multiplyMatrix(one, f[r*d:][:d], w, 1, d, k)
+				with.multiplyMatrix(one, f[r*d:][:d], w, 1, d, k, 0)
 				compare(t, fmt.Sprintf("k=%d row %d", k, r), all[r*k:][:k], one, 0, 0)
 			}
 			gradient := make([]float64, d*k)
@@ -102,7 +109,8 @@ func TestMatrixSpecials(t *testing.T) {
 				f, w := uniformVector(rows*d), uniformVector(d*k)
 				w[2*k+k/2] = bad
 				got, want := make([]float64, rows*k), make([]float64, rows*k)
-				with.multiplyMatrix(got, f, w, rows, d, k)
+				oracle.MustEqual(t, with.multiplyMatrix(got, f, w, rows, d, k, 1), false, "exponentials with %v", bad)
+				with.multiplyMatrix(got, f, w, rows, d, k, 0)
 				longhandMultiply(want, f, w, rows, d, k)
 				compare(t, fmt.Sprintf("k=%d with %v", k, bad), got, want, 1e-14, 0)
 			}

@@ -79,7 +79,7 @@ func everyKernel(with implementation, get func(i, n int) []float64, n, k int) {
 	everyStep(with, get, n, k)
 	for _, rows := range []int{1, 3, 7, 13} {
 		if rows*n <= longest*longest && rows*k <= longest*longest {
-			with.multiplyMatrix(get(0, rows*k), get(1, rows*n), get(2, n*k), rows, n, k)
+			with.multiplyMatrix(get(0, rows*k), get(1, rows*n), get(2, n*k), rows, n, k, 0)
 			with.scatterMatrix(get(0, n*k), get(1, rows*n), get(2, rows*k), rows, n, k)
 		}
 	}
@@ -108,7 +108,7 @@ func everyStep(with implementation, get func(i, n int) []float64, n, k int) {
 	with.absorb(get(0, count*k), scratch(1, count*k), get(2, count*k), scratch(3, count*k), forth, old, get(4, count), 1, nodes, 0.1)
 	with.totals(get(0, count), scratch(1, count*k), nodes)
 	with.settle(get(0, count*k), scratch(1, count*k), get(2, count), nodes)
-	with.exponentials(get(0, count*n*k), 0.5)
+	with.multiplyMatrix(get(0, count*n*k), one[:], get(1, count*n*k), 1, 1, count*n*k, 0.5)
 	with.consistent(get(0, count*n*k), get(1, count), get(2, count*n), get(3, count*k), make([]float64, ConsistentRoom(n, k)), n, k, how(10))
 	before := active
 	active = with

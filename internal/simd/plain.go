@@ -22,7 +22,6 @@ var plain = implementation{
 	absorb:         plainAbsorb,
 	totals:         plainTotals,
 	settle:         plainSettle,
-	exponentials:   plainExponentials,
 }
 
 func plainExp(dst, x []float64) {

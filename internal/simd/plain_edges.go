@@ -28,10 +28,11 @@ func plainEdgeBeliefs(dst, totals, products, tables, weights, logs []float64, at
 	}
 }
 
-func plainMultiplyMatrix(dst, f, w []float64, rows, d, k int) {
+func plainMultiplyMatrix(dst, f, w []float64, rows, d, k int, a float64) (done bool) {
 	for r := range rows {
 		plainVectorTable(dst[r*k:][:k], f[r*d:][:d], w)
 	}
+	return a == 0 || plainExponentials(dst[:rows*k], a)
 }
 
 func plainScatterMatrix(w, f, t []float64, rows, d, k int) {

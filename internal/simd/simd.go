@@ -10,7 +10,7 @@ type implementation struct {
 	dot            func(x, y []float64) float64
 	addScaled      func(dst, x []float64, a float64)
 	extrapolate    func(x, old []float64, a float64)
-	multiplyMatrix func(dst, f, w []float64, rows, d, k int)
+	multiplyMatrix func(dst, f, w []float64, rows, d, k int, a float64) (done bool)
 	scatterMatrix  func(w, f, t []float64, rows, d, k int)
 	edgeBeliefs    func(dst, totals, products, tables, weights, logs []float64, at []int, ku, kv int)
 	cavities       func(weights, beliefs, messages []float64, source, directed []int32, beliefAt, messageAt []int,
@@ -19,12 +19,11 @@ type implementation struct {
 		sources, targets []int32)
 	absorb func(messages, sums, potentials, out []float64, directed []int32, messageAt []int, rho []float64,
 		same float64, list []Node, damping float64) (residual float64)
-	totals       func(totals, weights []float64, list []Node)
-	settle       func(beliefs, sums, logTotals []float64, list []Node) (residual float64)
-	exponentials func(x []float64, a float64) (done bool)
-	panels       *panelKernels   // or none
-	pairs        pairKernels     // or none
-	narrow       *implementation // for rows of few entries, or none
+	totals func(totals, weights []float64, list []Node)
+	settle func(beliefs, sums, logTotals []float64, list []Node) (residual float64)
+	panels *panelKernels   // or none
+	pairs  pairKernels     // or none
+	narrow *implementation // for rows of few entries, or none
 }
 
 // pairKernels are for two states at either end of all edges: for as many messages or edges as a vector has entries,
@@ -104,8 +103,24 @@ func Extrapolate(x, old []float64, a float64) { active.extrapolate(x, old[:len(x
 // in an order that depends on d alone, so that a row's result is the same in whatever company it comes. rows, d and k ≥
 // 0; len(dst) ≥ rows·k, len(f) ≥ rows·d, len(w) ≥ d·k; dst is distinct from the others.
 func MultiplyMatrix(dst, f, w []float64, rows, d, k int) {
-	active.forRows(k).multiplyMatrix(dst[:rows*k], f[:rows*d], w[:d*k], rows, d, k)
+	active.forRows(k).multiplyMatrix(dst[:rows*k], f[:rows*d], w[:d*k], rows, d, k, 0)
 }
+
+// MultiplyExp computes e^(a x) of what MultiplyMatrix gives, a ≠ 0, or reports false: an exponent has a magnitude above
+// 300 or is a NaN, and dst is rubbish.
+func MultiplyExp(dst, f, w []float64, rows, d, k int, a float64) (done bool) {
+	return active.forRows(k).multiplyMatrix(dst[:rows*k], f[:rows*d], w[:d*k], rows, d, k, a)
+}
+
+// moderate is the largest magnitude of an exponent that MultiplyExp takes.
+const moderate = 300
+
+// Exponentials is MultiplyExp of x as it is. len(dst) ≥ len(x); dst is distinct from x.
+func Exponentials(dst, x []float64, a float64) (done bool) {
+	return MultiplyExp(dst, one[:], x, 1, 1, len(x), a)
+}
+
+var one = [1]float64{1}
 
 // ScatterMatrix computes w[j*k+x] += Σ_r f[r*d+j] t[r*k+x], the adjoint of MultiplyMatrix. Each sum is made in the
 // order of the rows. rows, d and k ≥ 0; len(w) ≥ d·k, len(f) ≥ rows·d, len(t) ≥ rows·k; w is distinct from the others.

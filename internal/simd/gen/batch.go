@@ -24,7 +24,6 @@ func (v vectors) batch() {
 	v.absorb()
 	v.totals()
 	v.settle()
-	v.exponentials()
 }
 
 // items walks over a list of nodes: body gets a register with the address of the node. It may jump to stop; the
@@ -226,7 +225,7 @@ func (v vectors) absorb() {
 
 		v.Label(long)
 		v.loop(n, 1, func(i reg.Register, offset int, r *rest) {
-			v.store(v.load(at64(from, i, offset), r), at64(sum, i, offset), r)
+			v.VMOVUPD(v.load(at64(from, i, offset), r), at64(sum, i, offset))
 		})
 		v.times(left, func() {
 			old, rho := v.nextMessage(directed, n)
@@ -238,22 +237,21 @@ func (v vectors) absorb() {
 			v.row(n, func(i reg.Register, offset int, r *rest) {
 				after := v.load(at64(o, i, offset), r)
 				v.absorbInto(a, after, largest, at64(old, i, offset), r)
-				total := v.load(at64(sum, i, offset), r)
-				v.VFMADD231PD(after, rho, total)
-				v.store(total, at64(sum, i, offset), r)
+				v.VFMADD213PD(at64(sum, i, offset), rho, after)
+				v.VMOVUPD(after, at64(sum, i, offset))
 			})
 			v.LEAQ(at64(o, n, 0), o)
 		})
 		v.unlessZero(item, nodeInverse, func() {
 			largest := v.copyOf("negativeInfinity")
 			v.row(n, func(i reg.Register, offset int, r *rest) {
-				v.VMAXPD(v.orElse("negativeInfinity", v.load(at64(sum, i, offset), r), r), largest, largest)
+				v.VMAXPD(v.orElse("negativeInfinity", v.load(at64(sum, i, offset), nil), r), largest, largest)
 			})
 			v.row(n, func(i reg.Register, offset int, r *rest) {
-				total, most := v.load(at64(sum, i, offset), r), v.vector()
+				total, most := v.load(at64(sum, i, offset), nil), v.vector()
 				v.VMOVAPD(largest, most)
 				v.shift(item, most, total)
-				v.store(total, at64(sum, i, offset), r)
+				v.VMOVUPD(total, at64(sum, i, offset))
 			})
 		})
 		v.Label(done)
@@ -344,26 +342,4 @@ func (v vectors) settle() {
 		})
 	})
 	v.storeResidual(residual)
-}
-
-// exponentials looks at all numbers first, to leave them alone where one is not safe: bits of magnitudes are in the
-// order of the numbers.
-func (v vectors) exponentials() {
-	v.function(v.name("exponentials"), "func(x []float64, a float64) bool", "is Exponentials.")
-	x, n, a, largest := v.base("x"), v.length("x"), v.parameter("a"), v.zeros(2)
-	v.keep(moderateExp)
-	v.spare("magnitude")
-	v.loop(n, 2, func(i reg.Register, offset int, r *rest) {
-		y := v.load(at64(x, i, offset), r)
-		v.VANDPD(v.wide("magnitude"), y, y)
-		v.largerBits(y, largest[offset/v.bytes()])
-	})
-	v.largerBits(largest[1], largest[0])
-	v.VANDPD(v.wide("magnitude"), a, largest[1])
-	v.VMULPD(largest[1], largest[0], largest[0])
-	large, unsafe := v.compare(cmpNotLessEqual, v.wide("moderate"), largest[0]), v.label("unsafe")
-	v.ifAny(large, unsafe)
-	v.maps(n, x, x, moderateExp, func(x reg.VecVirtual) { v.VMULPD(a, x, x) })
-	v.Label(unsafe)
-	v.returnNone(large)
 }

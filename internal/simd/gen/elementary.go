@@ -22,18 +22,16 @@ const (
 func (v vectors) keep(function elementary) {
 	if v.lanes == 8 {
 		v.hoist(map[elementary][]string{
-			anyExp:      {"expLow", "expHigh", "round16", "log2e", "rootTail", "root"},
-			moderateExp: {"log2e", "round16", "expLn2High", "expLn2Low", "one", "root"},
-			anyLog:      {"logSpecial", "one", "logLn2High", "logLn2Low", "log16.8", "log16.7", "reciprocal", "minusLog"},
-			normalLog:   {"one", "logLn2High", "logLn2Low", "reciprocal", "minusLog"},
+			anyExp:    {"expLow", "expHigh", "round16", "log2e", "rootTail", "root"},
+			anyLog:    {"logSpecial", "one", "logLn2High", "logLn2Low", "log16.8", "log16.7", "reciprocal", "minusLog"},
+			normalLog: {"one", "logLn2High", "logLn2Low", "reciprocal", "minusLog"},
 		}[function]...)
 		return
 	}
 	v.hoist(map[elementary][]string{
-		anyExp:      {"round1", "log2e", "expLn2High", "expLn2Low", "one", "magnitude"},
-		moderateExp: {"round1", "one"},
-		anyLog:      {"oneLessSqrtHalf", "integer", "one", "half"},
-		normalLog:   {},
+		anyExp:    {"round1", "log2e", "expLn2High", "expLn2Low", "one", "magnitude"},
+		anyLog:    {"oneLessSqrtHalf", "integer", "one", "half"},
+		normalLog: {},
 	}[function]...)
 }
 

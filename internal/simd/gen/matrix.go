@@ -66,9 +66,12 @@ func (g *generator) walk(p, step reg.Register, n int, body func(i int)) {
 
 func (v vectors) multiplyMatrix() {
 	panel, tileRows, _ := v.tileSizes()
-	v.function(v.name("multiplyMatrix"), "func(dst, f, w []float64, rows, d, k int)", "is MultiplyMatrix.")
+	v.function(v.name("multiplyMatrix"), "func(dst, f, w []float64, rows, d, k int, a float64) bool",
+		"is MultiplyMatrix, or, where a is not 0, MultiplyExp.")
 	rowOut, rowIn := v.rowBytes(v.intParam("k")), v.rowBytes(v.intParam("d"))
-	feature, weight, p, out := v.GP64(), v.GP64(), v.GP64(), v.GP64()
+	feature, weight, p, out, done := v.GP64(), v.GP64(), v.GP64(), v.GP64(), v.GP8()
+	v.MOVB(operand.U8(1), done)
+	v.Store(done, v.ReturnIndex(0))
 	v.panels(v.intParam("k"), panel, func(offset reg.Register, n int, r *rest) {
 		v.Load(v.Param("f").Base(), feature)
 		v.Load(v.Param("dst").Base(), out)
@@ -105,8 +108,35 @@ func (v vectors) multiplyMatrix() {
 			})
 			v.ADDQ(rowOut, out)
 		})
+		v.exponentiate(offset, rowOut, n, r)
 	})
 	v.end()
+}
+
+// exponentiate makes exponentials of what a panel has, which is in the nearest cache still, and notes what is not safe.
+func (v vectors) exponentiate(offset, step reg.Register, n int, r *rest) {
+	plain, out, left, x := v.label("plain"), v.base("dst"), v.intParam("rows"), make([]reg.VecVirtual, n)
+	a, largest, size := v.parameter("a"), v.zeroVector(), v.vector()
+	v.VUCOMISD(largest.AsX(), a.AsX())
+	v.JE(label(plain))
+	v.ADDQ(offset, out)
+	v.times(left, func() {
+		for c := range x {
+			x[c] = v.load(operand.Mem{Base: out, Disp: v.bytes() * c}, last(c, n, r))
+			v.VMULPD(a, x[c], x[c])
+			v.VANDPD(v.wide("magnitude"), x[c], size)
+			v.largerBits(size, largest)
+		}
+		for c, y := range v.functions(moderateExp, x) {
+			v.storeApart(y, operand.Mem{Base: out, Disp: v.bytes() * c}, last(c, n, r))
+		}
+		v.ADDQ(step, out)
+	})
+	v.ifNone(v.compare(cmpNotLessEqual, v.wide("moderate"), largest), plain)
+	unsafe := v.GP8()
+	v.XORB(unsafe, unsafe)
+	v.Store(unsafe, v.ReturnIndex(0))
+	v.Label(plain)
 }
 
 func (v vectors) scatterMatrix() {
