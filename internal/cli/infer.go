@@ -164,11 +164,11 @@ func (a *app) infer(f *inferFlags, args []string) error {
 const evidenceHelp = "observed states `VAR=STATE,...`, or a file of them (.uai.evid); may be repeated"
 
 // readNetwork reads a network and the states of observed variables, of which each has one. A note tells of potentials
-// that look like probabilities.
+// that look like probabilities; rows of 0 and 1 are ordinary potentials.
 func (a *app) readNetwork(path string, memory int64, evidence []string) (*mrf.Network, map[int]int, error) {
 	n, err := dataset.ReadNetwork(path, memory)
 	if err == nil && filepath.Ext(path) == ".npz" && !slices.ContainsFunc(n.Factors, func(f mrf.Factor) bool {
-		return len(f.Scope) == 1 && (slices.Min(f.LogTable) < 0 || math.Abs(numeric.Sum(f.LogTable)-1) > 1e-6)
+		return len(f.Scope) == 1 && (slices.Min(f.LogTable) <= 0 || math.Abs(numeric.Sum(f.LogTable)-1) > 1e-6)
 	}) {
 		a.note("%s: each row of theta adds up to 1, as of probabilities: if they are some, write their logarithms", path)
 	}

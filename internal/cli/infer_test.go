@@ -133,11 +133,11 @@ func TestInferFormats(t *testing.T) {
 	compareMarginals(t, "-o", readMAR(t, readFile(t, out)), want.Marginals, 1e-15)
 }
 
-// TestProbabilitiesAsPotentials: arrays whose rows are probabilities are told of, and their logarithms are not.
+// TestProbabilitiesAsPotentials: rows of probabilities are told of, and neither logarithms nor rows of 0 and 1 are.
 func TestProbabilitiesAsPotentials(t *testing.T) {
 	t.Parallel()
 	p, path := []float64{.75, .25, .5, .5}, filepath.Join(t.TempDir(), "p.npz")
-	for _, theta := range [][]float64{p, numeric.Map(p, math.Log), {2, 0, 0, 1}} {
+	for _, theta := range [][]float64{p, numeric.Map(p, math.Log), {2, 0, 0, 1}, {0, 1, 1, 0}} {
 		oracle.OK(t, arrayfile.WriteArchive(path, arrayfile.ArrayOf("theta", theta, 2, 2)))
 		said := strings.Contains(mustRun(t, "infer", path).stderr, "each row of theta adds up to 1")
 		oracle.Equal(t, said, theta[0] == p[0], "a note of theta %v", theta)
