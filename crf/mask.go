@@ -74,7 +74,10 @@ func (in *Instance) CheckLabels(s *Schema) error {
 // given forbidden labels has no meaning, and where the ends of an edge are all held it would not meet what forbids
 // them.
 func (in *Instance) CheckHeld(s *Schema, labels []int32) error {
-	if err := in.checkSample(0, labels); labels != nil && err != nil {
+	if labels == nil {
+		return nil
+	}
+	if err := in.checkSample(0, labels); err != nil {
 		return err
 	}
 	if found := in.forbidden(s.mask(), labels, 0); found != nil {

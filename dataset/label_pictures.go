@@ -29,18 +29,34 @@ const (
 )
 
 // haveColours reports whether colours of label pictures tell what numbers do not: a model learned from them, a picture
-// has no numbers, or numbers of palettes have two colours, as programs leave them that make one for each picture.
+// has no numbers, or numbers of palettes have two colours and colours two numbers, as where programs make a palette for
+// each picture. Palettes that differ in shades alone tell nothing.
 func (l *imageLoader) haveColours() bool {
-	var first [math.MaxUint8 + 1]int32 // one more than the colour of each number
-	differs := func(m *numberMap) bool {
-		return m.palette != nil && slices.ContainsFunc(m.numbers, func(y int32) bool {
-			first[y] = cmp.Or(first[y], 1+m.palette[y])
-			return first[y] != 1+m.palette[y]
-		})
+	if l.o.Recipe != nil && l.o.Recipe.LabelColours {
+		return true
 	}
-	return l.o.Recipe != nil && l.o.Recipe.LabelColours || slices.ContainsFunc(l.images, func(d *imageData) bool {
-		return d.labels != nil && (d.labels.form == numbersColours || differs(d.labels))
-	})
+	colour, number, colours, numbers := map[int32]int32{}, map[int32]int32{}, false, false
+	for _, d := range l.images {
+		switch m := d.labels; {
+		case m == nil:
+		case m.form == numbersColours:
+			return true
+		case m.palette != nil:
+			var seen [math.MaxUint8 + 1]bool
+			for _, y := range m.numbers {
+				if seen[y] {
+					continue
+				}
+				c := m.palette[y]
+				seen[y] = true
+				x, known := colour[y]
+				colours, colour[y] = colours || known && x != c, c
+				z, known := number[c]
+				numbers, number[c] = numbers || known && z != y, y
+			}
+		}
+	}
+	return colours && numbers
 }
 
 // readColours finds out what the numbers of label pictures mean: those of a palette, and greys,

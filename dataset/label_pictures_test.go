@@ -112,6 +112,8 @@ func TestLabelPictures(t *testing.T) {
 		"colours":     {[]image.Image{painted(green, red, red, black), painted(black)}, nil, []int32{1, 2, 2, 0, 0, 0, 0, 0}, []string{"#000000", "#00ff00", "#ff0000"}, "each colour of the label pictures is a state: #000000, #00ff00, #ff0000"},
 		"palette": {[]image.Image{paletted(black, red, green), paletted(black, red)}, nil,
 			[]int32{0, 0, 0, 0, 0, 0, 0, 2}, []string{"0", "1", "2"}, ""},
+		"shades": {[]image.Image{paletted(black, red), paletted(black, green)}, nil,
+			[]int32{0, 0, 0, 0, 0, 0, 0, 1}, []string{"0", "1"}, ""},
 		"palettes": {[]image.Image{paletted(black, red), paletted(black, red, green), paletted(red, black)}, nil,
 			[]int32{0, 0, 0, 0, 0, 0, 0, 2}, []string{"#000000", "#00ff00", "#ff0000"}, "each colour of the label pictures"},
 		"a palette and colours": {[]image.Image{paletted(red, black), painted(red, black)}, nil,

@@ -207,7 +207,8 @@ func (p *sampleReader) nodes(names []string) (kept []int, weights int) {
 		switch {
 		case name != "" && name == p.o.SampleWeights:
 			weights = i
-		case slices.Contains(ignored, name) && name != "", name == "" && named:
+		case slices.Contains(ignored, name) && name != "",
+			named && name == "" && (i == 0 || strings.Join(names[i:], "") == ""): // numbers of rows, or ends of lines
 			p.warn("column %d, %q, is left out", i+1, option.Short(name))
 		case model == nil:
 			kept = append(kept, i)

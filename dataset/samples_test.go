@@ -140,6 +140,8 @@ func TestSamplesMistakes(t *testing.T) {
 	oracle.Equal(t, fmt.Sprintf("%q %d", signs.Schema.NodeTypes[0].States, signs.Instances[0].Graph.NumNodes()),
 		`["+" "-"] 2`, "states and nodes of %q", signs.Warnings)
 	oracle.Equal(t, strings.Contains(fmt.Sprint(signs.Warnings), "like any other"), false, "a note of signs")
+	unnamed := mustOpen(t, writeText(t, "s.csv", ",a,,b,,\n7,+,-,+,,\n8,-,+,+,,\n9,+,+,-,,\n"), ising)
+	oracle.Equal(t, unnamed.Instances[0].Graph.NumNodes(), 3, "nodes, of which one has no name: %q", unnamed.Warnings)
 	for _, mark := range []string{"-1", "Don't know", "9"} {
 		set = mustOpen(t, writeText(t, "s.csv", "a,b\n0,1\n1,2\n2,1\n"+mark+",1\n"), Options{Untied: true})
 		oracle.Contains(t, set.Warnings[0], fmt.Sprintf("the label %q is a state like any other", mark))

@@ -390,14 +390,22 @@ func TestPairsAsNamed(t *testing.T) {
 
 // TestDoubtfulColumns: notes tell of row numbers, of a second column of labels, and of labels like missing ones.
 func TestDoubtfulColumns(t *testing.T) {
+	rows := func(n int) (text string) { // of which a column says the label
+		for i := range n {
+			text += fmt.Sprintf("%c,%d,%c,%d\n", 'a'+i, i%2, 'u'+i%2, 7+i/2%2)
+		}
+		return text
+	}
 	for nodes, wants := range map[string][]string{
 		"id,Unnamed: 0,label,Class\na,0,u,p\nb,1,v,q\nc,2,unknown,p\n": {"column 2 has no name", `"unknown" is a state like`,
 			`"Class" is a feature`},
 		"id,label,x,train_mask\na,Yes,1,1\nb,yes,2,0\nc,no,-999,1\ntotal,,\u22123,\n": {`the labels "Yes" and "yes" are two`,
 			`column "x" has -999, far from`, `"train_mask" is a feature`, `nodes.csv:5: no edge joins the node "total"`},
-		"id,y,label,x\na,1,u,7\nb,2,v,7\nc,1,u,8\nd,1,u,8\ne,2,v,8\nf,1,u,8\ng,2,v,7\nh,,,7": {`"y" is a feature, beside the labels`},
-		"id,label,x\na,1,95\nb,2,99\nc,9,97\nd,3,98\ne,4,96\nf,5,95\n":                       {`"9" is a state like any other`},
-		"id,label,pred,was\na,u,u,0\nb,[NULL],v,1\nc,v,v,1\n":                                {`"[NULL]" is a state like any other`, `"pred" is a feature`},
+		"id,y,label,x\n" + rows(16) + "z,,,7":                          {`"y" is a feature, beside the labels`},
+		"id,x,label,test\n" + rows(8) + "z,,,7":                        nil,
+		"id,label,x\na,1,95\nb,2,99\nc,9,97\nd,3,98\ne,4,96\nf,5,95\n": {`"9" is a state like any other`},
+		"id,label,pred,was\na,u,u,0\nb,[NULL],v,1\nc,v,v,1\n":          {`"[NULL]" is a state like any other`, `"pred" is a feature`},
+		"id,label,train,Test\na,u,0,1\nb,v,1,0\nc,v,1,0\n":             {`"train" is a feature`, `"Test" is a feature`},
 		"id,label,x\na,*,20\nb,u,-1\nc,v,21\nd,u,22\ne,u,23\nf,v,24\ng,v,25\nh,v,26\ni,v,27\nj,v,28\nk,u,29\n": {
 			`column "x" has -1, far from`, `"*" is a state like any other`},
 		"id;label;x;y;z\na;u;1.200;1.205;1.2\nb;v;17.350;2.500;2.125\nc;v;850;3.000;3\nd;u;2.100;4.125;4.125\ne;u;9.999;5.125;5.375\nf;u;40;6.125;7": {
@@ -409,7 +417,7 @@ func TestDoubtfulColumns(t *testing.T) {
 		set := mustOpen(t, writeFiles(t, sheets(nodes, "source,target\na,b\nb,c\n")), Options{})
 		warnings := strings.Join(set.Warnings, "\n")
 		oracle.Contains(t, warnings, wants...)
-		if strings.Contains(warnings, `"x" has 99`) || regexp.MustCompile(`"[yz]" has points`).MatchString(warnings) || strings.Contains(warnings, `"x" is a feature`) ||
+		if strings.Contains(warnings, `"x" has 99`) || regexp.MustCompile(`"[yz]" has points`).MatchString(warnings) || strings.Contains(warnings, `"x" is a feature`) || strings.Contains(warnings, `"test" is`) ||
 			strings.Count(warnings, "like any other") > 1 {
 			t.Errorf("notes %q", set.Warnings)
 		}

@@ -177,12 +177,15 @@ func (l *tableLoader) survey(tables []*formats.Table) (columns []column) {
 	if len(l.problems) > 0 {
 		return nil
 	}
-	for _, name := range names {
-		is, labelled, c := strings.ToLower(name), slices.Contains(taken, first.Column(l.rules.Label)), look(name, tables...)
+	lower := numeric.Map(names, strings.ToLower)
+	split := slices.Contains(lower, "train") && slices.Contains(lower, "test")
+	for i, name := range names {
+		is, labelled, c := lower[i], slices.Contains(taken, first.Column(l.rules.Label)), look(name, tables...)
 		_, train := c.number["train"]
-		tells := !c.mixed && fewCells*len(c.label) < c.labelled // what the label is, by another name
+		// What the label is, by another name: in too many rows for chance, as of many columns and few labels.
+		tells := !c.mixed && fewCells*(len(c.label)+fewCells) < c.labelled
 		if _, test := c.number["test"]; train && test || labelled && (slices.Contains(labelNames, is) || tells) ||
-			slices.Contains(splitNames, is) {
+			slices.Contains(splitNames, is) || split && (is == "train" || is == "test") {
 			l.warn("%s: %q is a feature, beside the labels %q; {columns=ignore=%[2]s} omits it", first.File, name, l.rules.Label)
 		}
 		col, err := c.decide(slices.Contains(l.o.given(formats.RoleText), name), func(format string, arguments ...any) {

@@ -15,7 +15,7 @@ import (
 var (
 	idNames    = []string{"id", "node", "node_id", "nodeid", "identifier", "name"}
 	labelNames = []string{"label", "labels", "class"}
-	splitNames = strings.Fields("train_mask val_mask test_mask fold is_train is_test train test prediction predictions " +
+	splitNames = strings.Fields("train_mask val_mask test_mask fold is_train is_test prediction predictions " +
 		"predicted pred y_pred") // and of what models predict, that are read as features
 )
 

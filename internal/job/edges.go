@@ -170,7 +170,9 @@ func edgeWeights(in *crf.Instance) []float64 {
 		if of := weighed[b]; len(of) == 1 && of[0].weighs {
 			row = slices.Grow(row[:0], in.EdgeFeatures(b).Dim())[:in.EdgeFeatures(b).Dim()]
 			in.EdgeFeatures(b).Row(row, in.EdgeRow(int32(e)))
-			weights[e] = max(0, of[0].factor*row[of[0].column])
+			if weights[e] = of[0].factor * row[of[0].column]; weights[e] < 1e-150 { // the square of which is about 0
+				weights[e] = 0
+			}
 		}
 	}
 	return weights
@@ -456,7 +458,7 @@ func carriers(schema *crf.Schema, data []*crf.Instance, rule string) map[int][]c
 				sum, least = sum+row[j], min(least, row[j])
 			}
 		}
-		if found[b] != nil && sum > 0 && least == 0 {
+		if found[b] != nil && sum*math.MaxFloat64 > float64(rows) && least == 0 { // where the factor is finite
 			found[b] = []carrier{{j, float64(rows) / sum, true}}
 		}
 	}

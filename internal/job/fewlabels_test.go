@@ -276,6 +276,19 @@ func TestLabelsAgainstEdges(t *testing.T) {
 	}
 }
 
+// TestTinyWeights: couplings are finite where weights are hardly numbers, all of them or those of a pair of nodes.
+func TestTinyWeights(t *testing.T) {
+	pairs := network{states: 2, labels: []int32{0, 1, 0, 1}, edges: [][2]int32{{0, 1}, {2, 3}}}
+	for _, pairs.weights = range [][]float64{{1e-310, 1e-310}, {1, 1e-200}} {
+		in := pairs.task(t, []bool{true, true, true, false}).Set.Instances[0]
+		for e, j := range couplings(in) {
+			if !(j >= 0 && j < 10) || e == 0 && j == 0 {
+				t.Errorf("weights %v: the coupling of edge %d is %v", pairs.weights, e, j)
+			}
+		}
+	}
+}
+
 // TestGrouping: by definition. Edges that weigh w are so many draws of two ends by degree, of which those of one group
 // are drawn as often as they occur, and not as chance has it.
 func TestGrouping(t *testing.T) {

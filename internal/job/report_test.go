@@ -95,6 +95,20 @@ func TestCurves(t *testing.T) {
 	oracle.Equal(t, len(curves(course(8))), 0, "curves of a single point")
 }
 
+// TestSideBySide: colours are those of names of classes, of which models may have others, in another order.
+func TestSideBySide(t *testing.T) {
+	of := func(y int32, classes ...string) *Scored {
+		return &Scored{Classes: classes, Pictures: []report.PanelRow{{W: 1, H: 1, Labels: []report.PixelLabels{
+			{Name: "truth", Labels: []int32{0}}, {Name: "prediction", Labels: []int32{y}}}}}}
+	}
+	panel := sideBySide([]*Scored{of(1, "a", "b"), of(0, "b", "a"), of(2, "a", "b", "c")})
+	oracle.Equal(t, strings.Join(panel.Names, ""), "abc", "classes")
+	for j, want := range []int32{0, 1, 1, 2} {
+		oracle.Equal(t, panel.Rows[0].Labels[j].Labels[0], want, "label %d", j)
+	}
+	oracle.Contains(t, panel.Element(), "<image")
+}
+
 // TestDraw: pictures of an evaluation are written while a training goes on, unless no plots are wanted.
 func TestDraw(t *testing.T) {
 	for _, folder := range []Folder{{}, {NoReport: true}, {NoPlots: true}} {

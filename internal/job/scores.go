@@ -210,15 +210,22 @@ func (r *run) draw(s *Scored) error {
 	return r.files.WriteFigure(s.picturesName(), s.panel().SVG)
 }
 
-// sideBySide sets the pictures of all models beside each other.
+// sideBySide sets the pictures of all models beside each other. They may have learned different classes.
 func sideBySide(scored []*Scored) report.Panel {
-	panel := report.Panel{Names: scored[0].Classes}
+	panel := report.Panel{Names: slices.Clone(scored[0].Classes)}
 	for i, row := range scored[0].Pictures {
 		row.Labels, row.Confidence = row.Labels[:1:1], nil
-		for _, s := range scored {
-			row.Labels = append(row.Labels, report.PixelLabels{Name: s.Name, Labels: s.Pictures[i].Labels[1].Labels})
-		}
 		panel.Rows = append(panel.Rows, row)
+		for _, s := range scored {
+			place := numeric.Map(s.Classes, func(name string) int32 {
+				if !slices.Contains(panel.Names, name) {
+					panel.Names = append(panel.Names, name)
+				}
+				return int32(slices.Index(panel.Names, name))
+			})
+			panel.Rows[i].Labels = append(panel.Rows[i].Labels, report.PixelLabels{Name: s.Name,
+				Labels: numeric.Map(s.Pictures[i].Labels[1].Labels, func(y int32) int32 { return place[y] })})
+		}
 	}
 	return panel
 }
