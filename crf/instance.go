@@ -77,7 +77,13 @@ func NewInstance(schema *Schema, spec InstanceSpec) (*Instance, error) {
 		return nil, err
 	}
 	in.nodeRow, in.edgeRow = nodeRow, edgeRow
-	if err := cmp.Or(in.checkEnds(), in.checkFeatures(nodeCount, edgeCount), in.checkLabels()); err != nil {
+	if err := in.checkEnds(); err != nil {
+		return nil, err
+	}
+	if err := in.checkFeatures(nodeCount, edgeCount); err != nil {
+		return nil, err
+	}
+	if err := in.checkLabels(); err != nil {
 		return nil, err
 	}
 	return in, nil

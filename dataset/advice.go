@@ -62,7 +62,7 @@ func (l *loader) advise() {
 // a model it tells where one is far larger, or even farther smaller, or where most are far smaller, as in other units;
 // of data to learn from, where a number such as -9999 seems to say that none is known, which tables tell of themselves.
 func (l *loader) compareScales() {
-	const looked, few, far, farther = 1 << 12, 20, 20, 90 // about so many nodes of each; nodes that may all be small
+	const looked, few, far, farther = 1 << 12, 20, 20, 900 // about so many nodes; nodes that may all be small; factors
 	r, types := &l.set.Recipe, l.set.Schema.NodeTypes
 	learned := l.o.Recipe == nil && r.Sheets == nil
 	for a, t := range types {

@@ -69,7 +69,8 @@ type Predictor struct {
 }
 
 // Predict infers the node marginals of an instance. clamp, if not nil, gives the states of nodes to hold fixed and −1
-// for the others; states that do not exist, or that the model forbids, are a *crf.Error.
+// for the others; states that do not exist, or that the model forbids, are a *crf.Error. A negative Temperature is an
+// *OptionError, and an instance, or weights, of another schema than the model's are an error, too.
 func (p *Predictor) Predict(ctx context.Context, in *crf.Instance, clamp []int32) (*Beliefs, error) {
 	_, b, err := p.predict(ctx, in, clamp)
 	return b, err

@@ -26,8 +26,8 @@ type checkProgress struct {
 	AtHand bool
 	// Decided: the last pass has answered what the check is for (claims.decide).
 	Decided bool
-	// Certain: the answer would be the same if messages changed the gradient by twice as much as they are expected to, or
-	// a proof holds whatever they do. The answer may be that a claim is refuted: then learning goes on.
+	// Certain: the answer stays the same whatever messages are still expected to change (claims.decide), or a proof holds
+	// whatever they do. The answer may be that a claim is refuted: then learning goes on.
 	Certain bool
 	// Watched: claims.watched is the gradient of the pass before, at the same weights.
 	Watched bool

@@ -14,7 +14,7 @@ import (
 )
 
 // PanelRow is one image of a panel: the photograph and what is said of its pixels. Labels and confidences are row by
-// row from the top, W·H of them; what is nil is left blank.
+// row from the top, W·H of them; what is nil is left blank. Each label but −1 has a name and a colour in the panel.
 type PanelRow struct {
 	Title string
 	Photo image.Image // of any size
@@ -198,8 +198,8 @@ const unknownIndex = 255
 const unknownLabel = -1
 
 // LabelImage is the w × h image of labels, row by row from the top: label k is palette entry k, and −1, unknown, is
-// entry 255, dark grey: as an indexed PNG its pixel values are the labels. The palette may have at most MaxClasses
-// colours.
+// entry 255, dark grey: as an indexed PNG its pixel values are the labels. There are w·h labels, and a colour for
+// each but −1. More than MaxClasses colours are an error.
 func LabelImage(labels []int32, w, h int, palette []color.RGBA) (*image.Paletted, error) {
 	if len(palette) > MaxClasses {
 		return nil, fmt.Errorf("%d classes, at most %d can be drawn", len(palette), MaxClasses)
