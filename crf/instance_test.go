@@ -94,8 +94,12 @@ func TestInstanceErrors(t *testing.T) {
 			s.NodeType, s.EdgeType = []int32{0, 1, 1}, []int32{0}
 			s.NodeFeat = []Features{Constant(1, 2), Constant(2, 1)}
 		}},
-		{"labels[1]: has 2 entries, want one for each of 3 nodes", func(s *InstanceSpec) { s.Labels = append(s.Labels, []int32{0, 0}) }},
-		{"labels[1,2]: is 2, want -1 (unobserved) or 0 to 1", func(s *InstanceSpec) { s.Labels = append(s.Labels, []int32{0, 2, 2}) }},
+		{"labels[1]: has 2 entries, want one for each of 3 nodes", func(s *InstanceSpec) {
+			s.Labels = append(s.Labels, []int32{0, 0})
+		}},
+		{"labels[1,2]: is 2, want -1 (unobserved) or 0 to 1", func(s *InstanceSpec) {
+			s.Labels = append(s.Labels, []int32{0, 2, 2})
+		}},
 		{"labels[0,0]: is -2", func(s *InstanceSpec) { s.Labels[0][0] = -2 }},
 	} {
 		spec := fresh()

@@ -77,7 +77,8 @@ func TestInterchange(t *testing.T) {
 // TestInterchangeRefuses: mistakes are told with their lines.
 func TestInterchangeRefuses(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
-		{"a.bif", "variable x { type discrete [2] { a, b }; }\nprobability ( y ) { table 1; }\n", `a.bif:2: "y" is no variable that is declared`},
+		{"a.bif", "variable x { type discrete [2] { a, b }; }\nprobability ( y ) { table 1; }\n",
+			`a.bif:2: "y" is no variable that is declared`},
 		{"a.bif", "variable x { type discrete [2] { a, b }; }\nprobability ( x ) {\ntable .1 .2 .7; }\n",
 			"a.bif:3: 3 probabilities are given, want 2"},
 		{"a.bif", strings.Replace(family, "(yes)", "(maybe)", 1), `a.bif:13: "maybe" is no state of the variable`},
