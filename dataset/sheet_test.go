@@ -404,8 +404,9 @@ func TestDoubtfulColumns(t *testing.T) {
 		"id,y,label,x\n" + rows(16) + "z,,,7":                          {`"y" is a feature, beside the labels`},
 		"id,x,label,test\n" + rows(8) + "z,,,7":                        nil,
 		"id,label,x\na,1,95\nb,2,99\nc,9,97\nd,3,98\ne,4,96\nf,5,95\n": {`"9" is a state like any other`},
-		"id,label,pred,was\na,u,u,0\nb,[NULL],v,1\nc,v,v,1\n":          {`"[NULL]" is a state like any other`, `"pred" is a feature`},
-		"id,label,train,Test\na,u,0,1\nb,v,1,0\nc,v,1,0\n":             {`"train" is a feature`, `"Test" is a feature`},
+		"id,label,pred,was\na,u,u,0\nb,[NULL],v,1\nc,v,v,1\n": {
+			`"[NULL]" is a state like any other`, `"pred" is a feature`},
+		"id,label,train,Test\na,u,0,1\nb,v,1,0\nc,v,1,0\n": {`"train" is a feature`, `"Test" is a feature`},
 		"id,label,x\na,*,20\nb,u,-1\nc,v,21\nd,u,22\ne,u,23\nf,v,24\ng,v,25\nh,v,26\ni,v,27\n" +
 			"j,v,28\nk,u,29\n": {
 			`column "x" has -1, far from`, `"*" is a state like any other`},
