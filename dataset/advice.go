@@ -62,7 +62,8 @@ func (l *loader) advise() {
 // a model it tells where one is far larger, or even farther smaller, or where most are far smaller, as in other units;
 // of data to learn from, where a number such as -9999 seems to say that none is known, which tables tell of themselves.
 func (l *loader) compareScales() {
-	const looked, few, far, farther = 1 << 12, 20, 20, 900 // about so many nodes; nodes that may all be small; factors
+	// About so many nodes are looked at; of few nodes all may have small numbers; others are factors.
+	const looked, few, far, farther = 1 << 12, 20, 20, 900
 	r, types := &l.set.Recipe, l.set.Schema.NodeTypes
 	learned := l.o.Recipe == nil && r.Sheets == nil
 	for a, t := range types {

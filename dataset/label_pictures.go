@@ -60,13 +60,13 @@ func (l *imageLoader) haveColours() bool {
 }
 
 // readColours finds out what the numbers of label pictures mean: those of a palette, and greys,
-// are numbers of states, and 255 is unobserved, unless a picture has colours, or greys are masks: in even steps from
-// black to white, as 0 and 255 alone. Then each colour is a state.
+// are numbers of states, and 255 is unobserved, unless colours tell more (haveColours), or greys are masks: in even
+// steps from black to white, as 0 and 255 alone. Then each colour is a state.
 func (l *imageLoader) readColours() {
 	forms, coloured := map[int]string{}, l.haveColours()
 	for _, d := range l.images {
 		if m := d.labels; m != nil {
-			if coloured && m.palette != nil {
+			if coloured && m.form == numbersIndices {
 				m.form, m.numbers = numbersColours, numeric.Map(m.numbers, func(y int32) int32 { return m.palette[y] })
 			}
 			forms[m.form] = cmp.Or(forms[m.form], m.path)

@@ -163,7 +163,7 @@ func (t *labelTexts) noteDoubts(note func(format string, arguments ...any), more
 	marks := strings.Split("unknown|unlabeled|unlabelled|not labeled|not labelled|missing|undefined|hidden|none|null|n.a."+
 		"|not available|nil|unk|tbd|don't know|"+more+"|"+formats.MissingCode(t.texts), "|")
 	instead, word := "leave the cell empty", regexp.MustCompile(`[\pL\pN]`)
-	if signs := slices.DeleteFunc(slices.Clone(t.texts), word.MatchString); len(signs) == 1 { // but + beside -
+	if signs := slices.DeleteFunc(slices.Clone(t.texts), word.MatchString); len(signs) == 1 { // + and - are two states
 		marks = append(marks, signs[0])
 	}
 	t.noteAlike(note, "the labels", "states")

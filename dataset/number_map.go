@@ -8,7 +8,6 @@ import (
 	"image/color"
 	"math"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -131,9 +130,8 @@ func parseNumberPicture(path string, data []byte, allowed int64) (*numberMap, er
 	if isWide {
 		m.form = numbersWide
 	} else if paletted != nil {
-		colours := numeric.Map(paletted.Palette, numberOf)
-		if slices.ContainsFunc(numeric.To(len(colours)), func(i int32) bool { return colours[i] != i*grey }) {
-			m.form, m.palette = numbersIndices, colours // a ramp is what programs write where nobody chose colours
+		if colours := numeric.Map(paletted.Palette, numberOf); !isRamp(colours) {
+			m.form, m.palette = numbersIndices, colours
 		}
 	}
 	for s := range m.numbers {
@@ -158,13 +156,24 @@ func parseNumberPicture(path string, data []byte, allowed int64) (*numberMap, er
 	return m, nil
 }
 
-// grey is the darkest but black, of which others are multiples.
+// isRamp reports whether a palette is that of greys in their order, which programs write where nobody chose colours.
+func isRamp(colours []int32) bool {
+	for i, c := range colours {
+		if c != int32(i)*grey {
+			return false
+		}
+	}
+	return true
+}
+
+// grey is the darkest grey but black, as 0xrrggbb: all greys are multiples of it.
 const grey = 0x010101
 
 // colourNumber is 0xrrggbb, and partsOf takes it apart.
 func colourNumber(c [3]uint8) int32 { return int32(c[0])<<16 | int32(c[1])<<8 | int32(c[2]) }
 func partsOf(c int32) [3]uint8      { return [3]uint8{uint8(c >> 16), uint8(c >> 8), uint8(c)} }
 
+// numberOf is 0xrrggbb of a colour, whatever its transparency.
 func numberOf(c color.Color) int32 {
 	x := color.NRGBAModel.Convert(c).(color.NRGBA)
 	return colourNumber([3]uint8{x.R, x.G, x.B})

@@ -104,16 +104,16 @@ type columnSurvey struct {
 	name     string
 	table    *formats.Table // the first
 	missing  int
-	label    map[string]string // of the rows with a text, until mixed: one has two, or texts are many
-	mixed    bool
-	labelled int // rows
+	label    map[string]string // the label of the rows with each text
+	mixed    bool              // rows with one text have two labels, or texts are too many: label ends there
+	labelled int               // rows with a text and a label
 }
 
 // written matches numbers as people and programs write them: with a currency, thousands apart, decimal commas, or more.
 var written = regexp.MustCompile(`(?i)^[-+]?(?:[$€£¥]?\pZ?\d+(?:[,.'’\pZ]\d{3})*(?:[.,]\d+)?(?:e[-+]?\d+)?` +
 	`\pZ?[$€£%]?|inf)$`)
 
-// thousands matches lines of numbers whose points stand before three digits, as between thousands, or are not needed.
+// thousands matches lines of numbers whose points stand before three digits, as between thousands, or that have none.
 var thousands = regexp.MustCompile(`\A(?:-?(?:0|[1-9]\d{0,2}(?:\.\d{3})?)(?:\n|\z))+\z`)
 
 // measured matches lines of numbers with a unit, and of days and times.

@@ -182,7 +182,7 @@ func (l *tableLoader) survey(tables []*formats.Table) (columns []column) {
 	for i, name := range names {
 		is, labelled, c := lower[i], slices.Contains(taken, first.Column(l.rules.Label)), look(name, tables...)
 		_, train := c.number["train"]
-		// What the label is, by another name: in too many rows for chance, as of many columns and few labels.
+		// The column says what the label is, in too many rows for chance: of many columns and few labels one may agree.
 		tells := !c.mixed && fewCells*(len(c.label)+fewCells) < c.labelled
 		if _, test := c.number["test"]; train && test || labelled && (slices.Contains(labelNames, is) || tells) ||
 			slices.Contains(splitNames, is) || split && (is == "train" || is == "test") {

@@ -15,8 +15,9 @@ import (
 var (
 	idNames    = []string{"id", "node", "node_id", "nodeid", "identifier", "name"}
 	labelNames = []string{"label", "labels", "class"}
+	// splitNames, and names of what models predict, have no role: they are features, with a note.
 	splitNames = strings.Fields("train_mask val_mask test_mask fold is_train is_test prediction predictions " +
-		"predicted pred y_pred") // and of what models predict, that are read as features
+		"predicted pred y_pred")
 )
 
 // given returns the columns that the option Columns gives a role.

@@ -64,7 +64,7 @@ func (p *Predictor) Assess(
 	}
 	total := &Likelihood{}
 	for _, labels := range samples {
-		if err := in.CheckHeld(&crf.Schema{}, labels); err != nil { // no state is forbidden to compare with
+		if err := in.CheckHeld(&crf.Schema{}, labels); err != nil { // a model may forbid them
 			return nil, nil, err
 		}
 		given, compared := join(clamp, labels, count)

@@ -155,7 +155,8 @@ func (p *Predictor) infer(ctx context.Context, in *crf.Instance, clamp []int32) 
 	if err != nil {
 		return nil, err
 	}
-	// Where sweeps have momentum the order does not matter. Pictures of one size share a graph.
+	// Where sweeps have momentum, or no node has two neighbours, the order does not matter. Pictures of one size share a
+	// graph.
 	coloured := numbers.Facts.Dual && p.Truncated == 0 && in.Graph.NumNodes() >= bp.ManyNodes
 	if p.whole == nil || p.whole.Graph != in.Graph || p.whole.Coloured != coloured {
 		if p.whole = partition.Whole(in.Graph); coloured {

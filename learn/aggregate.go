@@ -54,7 +54,8 @@ func (a *aggregate) bound() float64 { return a.moments[len(a.moments)-2] }
 // entropy is Σ c H(τ) of all contributions.
 func (a *aggregate) entropy() float64 { return a.moments[len(a.moments)-1] }
 
-// estimate computes the aggregated gradient at weights, and returns the saddle value (Event.Objective) and its norm.
+// estimate computes the aggregated gradient at weights, and returns the saddle value (Event.Objective) and the norm of
+// the gradient.
 func (a *aggregate) estimate(theta []float64, l2 float64) (objective, norm float64) {
 	product, square := 0.0, 0.0
 	for i, x := range theta {

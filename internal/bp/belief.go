@@ -171,7 +171,7 @@ func (w *Workspace) kernelEdges(dst []float64, net *Net, st *State, block *parti
 }
 
 // NodeBeliefs writes the beliefs of the nodes lo ≤ p < hi of the block, all with as
-// many states, into dst, one behind the other, and returns the sum of what NodeBelief returns. dst may be longer.
+// many states, into dst, one behind the other, and returns the sum of their free energies. dst may be longer.
 func (w *Workspace) NodeBeliefs(dst []float64, net *Net, st *State, block *partition.Block, lo,
 	hi int) (freeEnergy float64) {
 	nodes := block.Nodes[lo:hi]

@@ -26,8 +26,8 @@ import (
 const (
 	// forecastFactor is by how much sums are enlarged, because r grows.
 	forecastFactor = 2
-	// h is at least leastForecast sweeps, and one of forecastShare of all looks: the last few tell what comes, and it
-	// takes more of them where changes are slow. A look after sweeps that were made at once counts these as one.
+	// h is leastForecast sweeps or, if that is more, one in forecastShare of all looks: the last few tell what comes, and
+	// it takes more of them where changes are slow. A look after sweeps that were made at once counts these as one.
 	leastForecast, forecastShare = 2, 8
 	// mostUnsure is the share of labels that may still change where beliefs are settled.
 	mostUnsure = 1e-3

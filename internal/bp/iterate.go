@@ -23,9 +23,10 @@ type Limits struct {
 	// Turns: sweeps go back and forth in turn, and the iteration ends after an even number of them. Where counting numbers
 	// are exact, and every node has at most one neighbour before it, as in chains, two sweeps find the marginals.
 	Turns bool
-	// Accelerated, of a whole network: sweeps have momentum where no c_s is negative, are over-relaxed with other numbers
-	// that are proved convex, and else go back and forth in turn. Sweeps with momentum over a large network are made
-	// several at once (wavefront); only after these is it decided whether the iteration ends.
+	// Accelerated, of a whole network: sweeps go back and forth in turn where counting numbers are exact. Elsewhere they
+	// have momentum where no c_s is negative, are over-relaxed with other numbers that are proved convex, and take turns
+	// with the rest. Sweeps with momentum over a large network are made several at once (wavefront); only after these is
+	// it decided whether the iteration ends.
 	Accelerated bool
 	// Beliefs, above 0, ends the iteration also where beliefs are settled: none is expected to change by more than that in
 	// all further sweeps together, and the most likely state of at most one node in a thousand (forecast).
@@ -68,7 +69,7 @@ func MoreDamping(damping float64) float64 {
 
 // plan is how the sweeps of an iteration are made.
 type plan struct {
-	accelerated bool    // whether they have momentum
+	hasMomentum bool
 	together    int     // how many are made at once
 	damping     float64 // of each
 	began       int     // the sweep with which momentum began
@@ -78,21 +79,21 @@ type plan struct {
 
 // choose makes the plan, and sets limits.Turns where sweeps are to turn.
 func (w *Workspace) choose(net *Net, block *partition.Block, limits *Limits) plan {
-	y, facts := plan{together: 1, damping: limits.Damping}, net.Counting.Facts
+	how, facts := plan{together: 1, damping: limits.Damping}, net.Counting.Facts
 	switch {
 	case !limits.Accelerated:
 	case facts.Dual && facts.Bound != counting.Exact:
-		y.accelerated, y.damping, y.momentum = true, momentumDamping, mostMomentum
+		how.hasMomentum, how.damping, how.momentum = true, momentumDamping, mostMomentum
 		w.last.fit(net)
 		if w.planWavefront(net, block) {
-			y.together = waves
+			how.together = waves
 		}
 	case facts.Convex && facts.Bound != counting.Exact:
-		y.damping = overRelaxed
+		how.damping = overRelaxed
 	default: // on a forest a sweep each way finds the marginals, and elsewhere changes travel both ways
 		limits.Turns = true
 	}
-	return y
+	return how
 }
 
 // Iterate sweeps over the block until the residual is small enough. It changes the plan where the residual has not
@@ -108,34 +109,34 @@ func (w *Workspace) Iterate(ctx context.Context, net *Net, st *State, block *par
 	if w.outward {
 		work += len(block.Out)
 	}
-	y := w.choose(net, block, &limits)
+	how := w.choose(net, block, &limits)
 	if limits.Beliefs > 0 {
-		w.forecast.begin(net, st, block, y.together)
+		w.forecast.begin(net, st, block, how.together)
 		o.Left, o.Unsure = math.Inf(1), len(block.Nodes)
 	}
 	best, bestAt := math.Inf(1), 0
 	for o.Sweeps < limits.MaxSweeps && ctx.Err() == nil {
 		w.backward = limits.Turns && o.Sweeps%2 == 0
-		n := min(y.together, limits.MaxSweeps-o.Sweeps)
-		first, last, err := w.sweeps(net, st, block, y, o.Sweeps-y.began, n)
+		n := min(how.together, limits.MaxSweeps-o.Sweeps)
+		first, last, err := w.sweeps(net, st, block, how, o.Sweeps-how.began, n)
 		if o.Sweeps == 0 {
 			o.FirstResidual = first
 		}
 		o.Sweeps += n
 		o.Work += n * work
-		o.Residual, o.Damping = last, y.damping
+		o.Residual, o.Damping = last, how.damping
 		if err != nil || w.ended(net, st, block, limits, &o) {
 			return o, err
 		}
-		w.tune(&y, last)
+		w.tune(&how, last)
 		if last < best {
 			best, bestAt = last, o.Sweeps
 		}
-		if o.Sweeps-bestAt >= stallWindow && !w.falls(&y) {
-			best, bestAt, y.began, w.residuals = last, o.Sweeps, o.Sweeps, w.residuals[:0]
-			most := y.damping > 0 && net.proximal[mostProx] != nil
-			if !most && (!net.Counting.Facts.Dual || y.damping < 0) {
-				y.damping = MoreDamping(y.damping)
+		if o.Sweeps-bestAt >= stallWindow && !w.falls(&how) {
+			best, bestAt, how.began, w.residuals = last, o.Sweeps, o.Sweeps, w.residuals[:0]
+			most := how.damping > 0 && net.proximal[mostProx] != nil
+			if !most && (!net.Counting.Facts.Dual || how.damping < 0) {
+				how.damping = MoreDamping(how.damping)
 			}
 			w.forecast.restart()
 		}
@@ -160,44 +161,44 @@ func (w *Workspace) Trace(ctx context.Context, net *Net, st *State, block *parti
 }
 
 // beta returns β of a sweep, so many after momentum began.
-func (y *plan) beta(after int) float64 { return min(Momentum(after), y.momentum) }
+func (p *plan) beta(after int) float64 { return min(Momentum(after), p.momentum) }
 
 // tune chooses the momentum of further sweeps after 8, 12, 16, 24, 32, … of them, from how fast residuals have fallen
 // since half as many. The largest of the last eighth counts: momentum makes waves, in which one may be small by chance.
 // Sweeps that are made several at once have fewer: each is compared with the last but one, and the slower fall counts.
-func (w *Workspace) tune(y *plan, residual float64) {
+func (w *Workspace) tune(how *plan, residual float64) {
 	w.residuals = append(w.residuals, residual)
 	n := len(w.residuals)
 	half, h, most, before := n/2, max(1, n/8), mostOfFew, 0.0
 	due := n >= 8 && bits.Len(uint(n))-bits.TrailingZeros(uint(n)) <= 2
-	if y.together == waves {
-		half, h, most, before, due = 2, 1, mostMomentum, y.best, n > 2
+	if how.together == waves {
+		half, h, most, before, due = 2, 1, mostMomentum, how.best, n > 2
 	}
-	if !y.accelerated || !due {
+	if !how.hasMomentum || !due {
 		return
 	}
-	z := math.Pow(slices.Max(w.residuals[n-h:])/slices.Max(w.residuals[n-half-h:n-half]), 1/float64(half*y.together))
-	best := bestMomentum(z, y.beta(n*y.together))
-	y.momentum, y.best = min(most, moreMomentum+max(best, before)), best
+	z := math.Pow(slices.Max(w.residuals[n-h:])/slices.Max(w.residuals[n-half-h:n-half]), 1/float64(half*how.together))
+	best := bestMomentum(z, how.beta(n*how.together))
+	how.momentum, how.best = min(most, moreMomentum+max(best, before)), best
 }
 
 // falls reports whether residuals fall: the largest of half a wave of momentum is below that of half a wave before.
-func (w *Workspace) falls(y *plan) bool {
+func (w *Workspace) falls(how *plan) bool {
 	r, n, h := w.residuals, len(w.residuals), waveWindow
-	return y.accelerated && y.together == 1 && (n < 2*h || slices.Max(r[n-h:]) < slices.Max(r[n-2*h:n-h]))
+	return how.hasMomentum && how.together == 1 && (n < 2*h || slices.Max(r[n-h:]) < slices.Max(r[n-2*h:n-h]))
 }
 
 // sweeps makes n sweeps, so many after momentum began, and returns the residuals of the first and the last.
-func (w *Workspace) sweeps(net *Net, st *State, block *partition.Block, y plan, after,
+func (w *Workspace) sweeps(net *Net, st *State, block *partition.Block, how plan, after,
 	n int) (first, last float64, err error) {
 	if n > 1 {
-		return w.sweepTogether(net, st, after, n, y)
+		return w.sweepTogether(net, st, after, n, how)
 	}
-	if y.accelerated {
-		w.forecast.momentum = max(w.forecast.momentum, y.beta(after))
-		w.last.extrapolate(st, 0, net.numMessages, 0, net.numBeliefs, y.beta(after))
+	if how.hasMomentum {
+		w.forecast.momentum = max(w.forecast.momentum, how.beta(after))
+		w.last.extrapolate(st, 0, net.numMessages, 0, net.numBeliefs, how.beta(after))
 	}
-	last, err = w.Sweep(net, st, block, y.damping)
+	last, err = w.Sweep(net, st, block, how.damping)
 	return last, last, err
 }
 

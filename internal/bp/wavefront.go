@@ -100,23 +100,23 @@ func (w *Workspace) planWavefront(net *Net, block *partition.Block) bool {
 
 // sweepTogether makes n sweeps, at most waves of them, so many after momentum began, and returns the
 // residuals of the first and the last.
-func (w *Workspace) sweepTogether(net *Net, st *State, after, n int, y plan) (first, last float64, err error) {
+func (w *Workspace) sweepTogether(net *Net, st *State, after, n int, how plan) (first, last float64, err error) {
 	f := &w.wavefront
 	for i := range n {
 		v := &f.waves[i]
-		*v = wave{space: v.space, momentum: y.beta(after + i)}
+		*v = wave{space: v.space, momentum: how.beta(after + i)}
 		if v.space == nil {
 			v.space = &Workspace{}
 		}
 		s := v.space
 		s.Potentials, s.arena, s.at, s.forms, s.wide, s.noProx = w.Potentials, w.arena, w.at, w.forms, w.wide, w.noProx
 		s.fit(net.maxCard, net.maxPair)
-		s.beginSweep(net, st, f.block, y.damping) // its damping is the same, as there is no prox (Facts.Dual)
+		s.beginSweep(net, st, f.block, how.damping) // its damping is the same, as there is no prox (Facts.Dual)
 	}
 	step := 0
 	advance := func(i int) {
 		if k := step - i*f.distance; k >= 0 && k < len(f.segments) && f.waves[i].err == nil {
-			w.advance(net, st, &f.waves[i], f.segments[k], y.damping)
+			w.advance(net, st, &f.waves[i], f.segments[k], how.damping)
 		}
 	}
 	for ; step < len(f.segments)+(n-1)*f.distance; step++ {

@@ -67,16 +67,16 @@ func TestWavefront(t *testing.T) {
 				r.space.last.fit(r.net)
 				seen := &r.space.forecast
 				seen.begin(r.net, r.state, block, waves)
-				y := plan{accelerated: true, together: waves, momentum: mostMomentum}
+				how := plan{hasMomentum: true, together: waves, momentum: mostMomentum}
 				for s := range o.Sweeps {
-					r.space.last.extrapolate(r.state, 0, len(r.state.LogMessage), 0, len(r.state.LogBelief), y.beta(s))
+					r.space.last.extrapolate(r.state, 0, len(r.state.LogMessage), 0, len(r.state.LogBelief), how.beta(s))
 					o.Residual = oracle.Must(r.space.Sweep(r.net, r.state, block, momentumDamping))(t)
 					if s == 0 {
 						o.FirstResidual = o.Residual
 					}
 					if s+1 == o.Sweeps || (s+1)%waves == 0 { // then somebody looks
 						times := 0.0
-						r.space.tune(&y, o.Residual)
+						r.space.tune(&how, o.Residual)
 						seen.add(r.net, r.state, block, o.Residual)
 						o.Left, times = seen.left()
 						o.Unsure = seen.unsure(r.net, block, times)

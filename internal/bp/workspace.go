@@ -31,9 +31,10 @@ type Workspace struct {
 	arena    []float64 // what the tables are made of: Potentials.Table, or expansion
 	at       []int     // [block edges] where in the arena each edge's table begins
 	forms    []form    // [block edges], or empty if all are zero
-	expanded []int32   // [NumTables*numClasses] first edge with that table, or below 0
+	expanded []int32   // [NumTables*classes] first edge with that table, or below 0
 	sharedAt []int     // at, where it is not Potentials.EdgeAt
-	// expansion holds one exponentiated table per distinct pair of a shared potential table and a counting number.
+	// expansion holds one exponentiated table per distinct pair of a shared potential table and a counting number. Where
+	// tables are not shared it is scratch of prepareOwn.
 	expansion     []float64
 	batch         batch      // nodes that are updated together
 	together      simd.Edges // edges whose beliefs are computed in one call
@@ -132,7 +133,7 @@ func (w *Workspace) Ground(m *crf.Model, in *crf.Instance, net *Net, st *State, 
 		return err
 	}
 	for lo := 0; lo < len(block.Edges); {
-		scale := 0.0 // small tables would leave much of a vector empty
+		scale := 0.0 // of small tables a kernel of their product would leave much of a vector empty
 		if n := net.pairStates(block.Edges[lo]); net.same != 0 && n > 32 && few(n) {
 			scale = 1 / net.same
 		}
@@ -216,10 +217,12 @@ func (w *Workspace) checkNodes(block *partition.Block) error {
 func (w *Workspace) prepareOwn(net *Net, block *partition.Block, lo, hi int) error {
 	at, size := w.Potentials.EdgeAt[lo], net.pairStates(block.Edges[lo])
 	tables := w.Potentials.Table[at:][:(hi-lo)*size]
-	if w.expansion = numeric.Resize(w.expansion, len(tables)); few(size) && net.same != 0 &&
-		simd.Exponentials(w.expansion, tables, 1/net.same) { // as if they were one
-		copy(tables, w.expansion)
-		return nil
+	if few(size) && net.same != 0 {
+		w.expansion = numeric.Resize(w.expansion, len(tables))
+		if simd.Exponentials(w.expansion, tables, 1/net.same) { // as if they were one
+			copy(tables, w.expansion)
+			return nil
+		}
 	}
 	for q := lo; q < hi; q++ {
 		if err := w.prepareTable(tables[(q-lo)*size:][:size], net, block, q); err != nil {

@@ -332,9 +332,9 @@ func Joined(text string, texts []string) bool {
 // Nines matches numbers that people and rasters write for what is not known.
 var Nines = regexp.MustCompile(`^(-?9+(\.0+)?|-1(\.0+)?|255|-?32768|-?3\.402823\d*e\+38)$`)
 
-// MissingCode is such a number among cells that are different, if it is as far from all others as these are from each
-// other, and twice as far as the next of them on average, or the only negative one, -1 by ten times that; "" where
-// there is none.
+// MissingCode is such a number among cells that are different, "" where there is none. Its distance from the others is
+// at least that between the smallest and the largest of these, and more than twice the mean one between those of these
+// that follow each other. Or it is the only negative number: then that of -1 is more than ten times this mean.
 func MissingCode(cells []string) string {
 	var x []float64
 	if !slices.ContainsFunc(cells, Nines.MatchString) {

@@ -192,9 +192,9 @@ func (p *Prepared) replicate(ctx context.Context, problem learn.Problem, n int,
 	var counting sync.Mutex
 	all, failed, done := make([][]float64, n), make([]error, n), 0
 	err = parallel.Each(ctx, n, p.Options.Threads, func(i int) {
-		sub, own := problem, settings // a rule of steps is of one run
+		sub, own := problem, settings
 		sub.Data = resample(units, block, rand.New(rand.NewPCG(p.Options.Seed, uint64(i))))
-		if own.Step, failed[i] = learn.ParseStep(p.Options.Step); failed[i] != nil {
+		if own.Step, failed[i] = learn.ParseStep(p.Options.Step); failed[i] != nil { // a rule has the state of one run
 			return
 		}
 		fitted, err := learn.Fit(ctx, sub, own)

@@ -248,7 +248,7 @@ func TestFromAssignment(t *testing.T) {
 	})
 }
 
-// checkCut counts again what CutEdges derives from the blocks.
+// checkCut compares the share of edges that are cut with a count by the assignment.
 func checkCut(t oracle.TB, p *partition.Partition) {
 	cut := 0
 	for e := range int32(p.Graph.NumEdges()) {

@@ -115,7 +115,8 @@ func MultiplyExp(dst, f, w []float64, rows, d, k int, a float64) (done bool) {
 // moderate is the largest magnitude of an exponent that MultiplyExp takes.
 const moderate = 300
 
-// Exponentials is MultiplyExp of x as it is. len(dst) ≥ len(x); dst is distinct from x.
+// Exponentials computes dst[i] = e^(a x[i]), or reports false, as MultiplyExp does of the product of 1 and x, a ≠ 0;
+// len(dst) ≥ len(x); dst is distinct from x.
 func Exponentials(dst, x []float64, a float64) (done bool) {
 	return MultiplyExp(dst, one[:], x, 1, 1, len(x), a)
 }
