@@ -273,7 +273,7 @@ func allBalanced(data []*crf.Instance) []*crf.Instance {
 			row := rows[b][r*dim:][:dim]
 			spec.EdgeFeat[b].Row(row, r)
 			for j := range row {
-				row[j] *= factor
+				row[j] = max(-math.MaxFloat64, min(row[j]*factor, math.MaxFloat64)) // features are finite
 			}
 		}
 		for b, values := range rows {

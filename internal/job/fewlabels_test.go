@@ -139,6 +139,18 @@ func TestFewLabelsOfOthers(t *testing.T) {
 	}
 }
 
+// TestBalancedFeaturesAreFinite: the largest number that a feature may be stays one when a coupling multiplies it.
+func TestBalancedFeaturesAreFinite(t *testing.T) {
+	schema := crf.Homogeneous([]string{"a", "b"}, 1, 1)
+	in := oracle.Must(crf.NewInstance(&schema, crf.InstanceSpec{
+		Graph: oracle.Must(graph.FromEdges(2, []int32{0}, []int32{1}))(t), NodeFeat: []crf.Features{crf.Constant(2, 1)},
+		EdgeFeat: []crf.Features{oracle.Must(crf.Dense([]float64{-math.MaxFloat64}, 1))(t)},
+	}))(t)
+	row := make([]float64, 1)
+	allBalanced([]*crf.Instance{in})[0].EdgeFeatures(0).Row(row, 0)
+	oracle.Equal(t, row[0], -math.MaxFloat64, "a feature times %v", couplings(in))
+}
+
 // TestCouplings: with what each edge hands on as entries, or half of it where a triangle is closed, the matrix of paths
 // that do not turn back has the largest eigenvalue 0.8: with hubs and no triangles, and on a torus of triangles, whose
 // edges weigh the same. Models of the rule predict as those of potts do where all degrees are equal, and read back from
