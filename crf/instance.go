@@ -175,8 +175,16 @@ func (in *Instance) checkFeatures(nodeCount, edgeCount []int) error {
 	return nil
 }
 
-// checkSample returns an *Error where labels are not a state, or Unobserved, for each node.
-func (in *Instance) checkSample(i int, labels []int32) error {
+// CheckSample returns an *Error where labels, those of sample i, are not a state, or Unobserved, for each node.
+func (in *Instance) CheckSample(i int, labels []int32) error {
+	if found := in.misfit(i, labels); found != nil {
+		return found
+	}
+	return nil
+}
+
+// misfit is the error of CheckSample, or nil.
+func (in *Instance) misfit(i int, labels []int32) *Error {
 	if n := in.Graph.NumNodes(); len(labels) != n {
 		return &Error{"labels", []int{i}, fmt.Sprintf("has %d entries, want one for each of %d nodes", len(labels), n)}
 	}
@@ -190,7 +198,7 @@ func (in *Instance) checkSample(i int, labels []int32) error {
 
 func (in *Instance) checkLabels() error {
 	for i, sample := range in.labels {
-		if err := in.checkSample(i, sample); err != nil {
+		if err := in.CheckSample(i, sample); err != nil {
 			return err
 		}
 	}

@@ -77,15 +77,15 @@ func (in *Instance) CheckHeld(s *Schema, labels []int32) error {
 	if labels == nil {
 		return nil
 	}
-	if err := in.checkSample(0, labels); err != nil {
-		return err
-	}
-	if found := in.forbidden(s.mask(), labels, 0); found != nil {
-		found.Array = "held " + found.Array
+	found := in.misfit(0, labels)
+	if found == nil {
+		if found = in.forbidden(s.mask(), labels, 0); found == nil {
+			return nil
+		}
 		found.Reason += " by the model, so nothing can be inferred from them; hold other labels"
-		return found
 	}
-	return nil
+	found.Array = "held " + found.Array
+	return found
 }
 
 // mask is what a schema forbids, by its types.

@@ -40,6 +40,8 @@ func TestMisfits(t *testing.T) {
 		_, _, err := c.p.Assess(context.Background(), in, nil, [][]int32{c.labels}, c.count)
 		oracle.Fails(0, err)(t, want)
 	}
+	p := infer.Predictor{Model: model}
+	oracle.Fails(p.Predict(context.Background(), in, []int32{0, 7}))(t, "held labels[0,1]: is 7")
 }
 
 // TestForbiddenHeldPair: two neighbours that are held in a forbidden pair are refused,

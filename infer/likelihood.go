@@ -63,8 +63,8 @@ func (p *Predictor) Assess(
 		return nil, nil, err
 	}
 	total := &Likelihood{}
-	for _, labels := range samples {
-		if err := in.CheckHeld(&crf.Schema{}, labels); err != nil { // a model may forbid them
+	for i, labels := range samples {
+		if err := in.CheckSample(i, labels); err != nil {
 			return nil, nil, err
 		}
 		given, compared := join(clamp, labels, count)
