@@ -40,7 +40,11 @@ func readInterchange(text, name string) (*mrf.Network, error) {
 			b.readVariable()
 		case b.token == "probability" && !b.quoted:
 			tables = append(tables, [2]int{b.from, b.at})
-			b.until("}")
+			for b.inside("}") {
+				if b.is("property") { // which may have any signs
+					b.until(";")
+				}
+			}
 		default:
 			b.fail("%q, want network, variable or probability", b.token)
 		}

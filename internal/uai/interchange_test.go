@@ -59,6 +59,7 @@ func TestInterchange(t *testing.T) {
 		{"default.bif", strings.Replace(family, "(yes) 0, 0.5, 0.5;", "default .2 .3 .5;", 1), log(.2, .7, .3, .2, .5, .1)},
 		{"behind.bif", family[tables:] + family[:tables], given},
 		{"no-semicolon.bif", strings.NewReplacer("no };", "no }", "wet };", "wet }").Replace(family), given},
+		{"property.bif", strings.Replace(family, "{ table", "{ property of = } ; table", 1), given},
 		{"rounded.bif", strings.Replace(family, "0.7, 0.2, 0.1", "0.71, 0.2, 0.1", 1),
 			log(0, .71/1.01, .5, .2/1.01, .5, .1/1.01)},
 	} {
