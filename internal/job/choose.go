@@ -675,17 +675,17 @@ func (p *Prepared) chooseScale(ctx context.Context, each *standardise.Map) error
 	return nil
 }
 
-// suitScales reports whether features of nodes are dense, and labels neither too few nor too many to choose a scale by.
+// suitScales reports whether labels are neither too few nor too many to choose a scale of node features by.
 func (p *Prepared) suitScales() bool {
 	labels, size, features := 0, 0, 0
 	for a, t := range p.Problem.Model.Schema.NodeTypes {
 		for _, in := range p.Problem.Data {
-			f := in.NodeFeatures(a)
-			if t.Copies > 0 || f.Data().Start != nil {
+			f, held := in.NodeFeatures(a), in.NodeFeatures(a).Data().Column
+			if t.Copies > 0 {
 				return false
 			}
 			labels, features = labels+f.Rows(), max(features, f.Dim())
-			size += f.Rows() * f.Dim() * len(t.States)
+			size += cmp.Or(len(held), f.Rows()*f.Dim()) * len(t.States)
 		}
 	}
 	return labels >= 2*leastLabels && size <= mostScaling && labels <= labelsPerFeature*features

@@ -510,13 +510,29 @@ func TestScale(t *testing.T) {
 		}
 		return oracle.Must(dataset.FromArrays(dataset.Manifest{}, dataset.Options{States: []string{"off", "on"}}, all...))(t)
 	}
-	alike, apart := data(4, .05), data(1, 100)
+	alike, apart, sparse := data(4, .05), data(1, 100), filepath.Join(t.TempDir(), "alike.crfsuite")
+	var lines strings.Builder
+	for _, in := range alike.Instances {
+		f := in.NodeFeatures(0)
+		row := make([]float64, f.Dim())
+		for v, label := range in.Samples()[0] {
+			f.Row(row, v)
+			lines.WriteString([]string{"off", "on"}[label])
+			for j, x := range row[1:] {
+				fmt.Fprintf(&lines, "\tx%d:%g", j, x)
+			}
+			lines.WriteByte('\n')
+		}
+		lines.WriteByte('\n')
+	}
+	oracle.OK(t, os.WriteFile(sparse, []byte(lines.String()), 0o666))
 	for _, c := range []struct {
 		set  *dataset.Set
 		o    Options
 		want string
 	}{
 		{alike, Options{}, "one:"}, {alike, Options{Scale: "each"}, "each"},
+		{oracle.Must(dataset.Open(t.Context(), []string{sparse}, dataset.Options{}))(t), Options{}, "one:"},
 		{alike, Options{L2: 1, Standardise: true}, "each"},
 		{apart, Options{}, "each"}, {apart, Options{Scale: "one:2"}, "one:2"}, {apart, Options{Scale: "one:3", L2: 1}, "one:3"},
 	} {
