@@ -58,9 +58,10 @@ func (l *loader) advise() {
 	}
 }
 
-// compareScales keeps the largest magnitude of every feature of nodes, where none is sparse, for the model. Of data for
-// a model it tells where one is far larger, or even farther smaller, or where most are far smaller, as in other units;
-// of data to learn from, where a number such as -9999 seems to say that none is known, which tables tell of themselves.
+// compareScales keeps the range of every feature of nodes, where none is sparse, for the model. Of data for a model it
+// tells where one is far larger, or even farther smaller, or has most of its numbers outside, or where most features
+// are far smaller, as in other units; of data to learn from, where a number such as -9999 seems to say that none is
+// known, which tables tell of themselves.
 func (l *loader) compareScales() {
 	// About so many nodes are looked at; of few nodes all may have small numbers; others are factors.
 	const looked, few, far, farther = 1 << 12, 20, 20, 900
@@ -68,13 +69,18 @@ func (l *loader) compareScales() {
 	learned := l.o.Recipe == nil && r.Sheets == nil
 	for a, t := range types {
 		nodes, row, seen := 0, make([]float64, t.Features), make([]float64, t.Features)
-		next, least := slices.Clone(seen), slices.Clone(seen)
+		next, outside := slices.Clone(seen), make([]int, t.Features)
+		least := slices.Repeat([]float64{math.Inf(1)}, t.Features)
+		low, high := r.usual(a, t.Features)
 		for _, in := range l.set.Instances {
 			f := in.NodeFeatures(a)
 			read := f.Reader()
 			for s := 0; s < f.Rows() && f.Data().Start == nil && t.Copies == 0; s += 1 + f.Rows()/looked {
 				read(row, s)
 				for j, x := range row {
+					if x < low[j] || x > high[j] {
+						outside[j]++
+					}
 					if x, least[j] = math.Abs(x), min(least[j], x); x != seen[j] {
 						seen[j], next[j] = max(x, seen[j]), max(next[j], min(x, seen[j]))
 					}
@@ -84,6 +90,7 @@ func (l *loader) compareScales() {
 		}
 		if l.o.Recipe == nil && nodes > 0 {
 			r.Scales = append(r.Scales, seen)
+			r.Least = append(r.Least, least[:len(least)*min(1, nodes/few)])
 		}
 		if len(r.Scales) <= a || l.o.Recipe != nil && len(r.Scales) != len(types) || len(r.Scales[a]) != t.Features {
 			continue
@@ -96,7 +103,8 @@ func (l *loader) compareScales() {
 					"write their mean there, and beside it a feature that is 1 where none is known", names[j], text)
 				learned = false // once is enough
 			}
-			if is := seen[j]; was > 0 && is > far*was || is > 0 && farther*is < was && nodes > few {
+			if is := seen[j]; was > 0 && is > far*was || is > 0 && farther*is < was && nodes > few ||
+				2*outside[j] > max(nodes, few) {
 				odd = j
 			} else if is > 0 && far*is < was && nodes > few {
 				small, others = j, others-1
@@ -110,6 +118,19 @@ func (l *loader) compareScales() {
 				names[odd], seen[odd], r.Scales[a][odd])
 		}
 	}
+}
+
+// usual is in what range a model expects most numbers of each feature of nodes: that of what it learned from, and half
+// as much again on both sides.
+func (r *Recipe) usual(a, features int) (low, high []float64) {
+	low, high = slices.Repeat([]float64{math.Inf(-1)}, features), slices.Repeat([]float64{math.Inf(1)}, features)
+	if a < len(r.Least) && len(r.Least[a]) == features && a < len(r.Scales) && len(r.Scales[a]) == features {
+		for j, least := range r.Least[a] {
+			margin := (r.Scales[a][j] - least) / 2
+			low[j], high[j] = least-margin, r.Scales[a][j]+margin
+		}
+	}
+	return low, high
 }
 
 // manyPixels take a minute or so to learn from.

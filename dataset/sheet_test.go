@@ -427,7 +427,7 @@ func TestDoubtfulColumns(t *testing.T) {
 	}
 }
 
-// TestOtherUnits: a note tells of one feature in far other units than that of the model.
+// TestOtherUnits: a note tells of one feature in other units than that of the model, most of whose numbers are outside.
 func TestOtherUnits(t *testing.T) {
 	table := func(scale float64) string {
 		nodes := "id,label,x,y\n"
@@ -437,7 +437,7 @@ func TestOtherUnits(t *testing.T) {
 		return writeFiles(t, sheets(nodes, "source,target\n0,1\n1,2\n"))
 	}
 	model := modelOf(mustOpen(t, table(1000), Options{}))
-	for scale, want := range map[float64]bool{1: true, 1e6: true, 200: false, 5000: false} {
+	for scale, want := range map[float64]bool{1: true, 1e6: true, 100: true, 200: false, 1500: false, 5000: true} {
 		notes := strings.Join(mustOpen(t, table(scale), model).Warnings, "\n")
 		oracle.Equal(t, strings.Contains(notes, `feature "y" of nodes is`), want, "a note of %v: %s", scale, notes)
 	}
