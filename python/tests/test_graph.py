@@ -324,7 +324,7 @@ def test_words_of_notes() -> None:
         assert crf.log_likelihood(chain, y) < 0
     crf.predict_options = None
     with pytest.warns(BlockbpWarning, match=r'or options\["no_edges"\], and hold labels that are known here by predict\(X, y\)$'):
-        crf.predict(Graph(chain.x + 9, chain.edges))
+        crf.predict(Graph(chain.x + 5, chain.edges))
 
 
 def test_data_frames() -> None:
