@@ -22,10 +22,8 @@ import (
 //	F bounds the objective            F fell by a share, enoughFall, of what the slope promised (Armijo)  acceptOrShrink
 //
 // After a step that is refused messages go back to those of the origin, and the next step is shorter, or damped more.
-// Weights at the origin stay accepted whatever F is there, if it is a bound. Where messages could not follow the last
-// line, as a step was refused or, with hidden labels, took more than a pass, sweeps at the origin come first: the next
-// line begins when what they gain in a pass, or may gain at most, is little beside what the line promises. Where F is a
-// bound, a run that a limit ends has its lowest point in the end.
+// Weights at the origin stay accepted whatever F is there, if it is a bound. Where F is a bound, a run that a limit ends
+// has its lowest point in the end.
 type descent struct {
 	descentState
 	run       *inference
@@ -59,7 +57,7 @@ type descentProgress struct {
 	doubt         float64 // what F at the origin may still change by, where it is no bound
 	firstAlpha    float64 // the first α of the next line
 	fell          float64 // by how much F fell in the last pass at these weights, NaN after the first pass
-	lags          bool    // messages could not follow the last line, and sweeps have gained much in each pass since
+	lags          bool    // messages could not follow the last line: a step was refused
 	movesMessages bool    // messages move along messageLine with the weights
 	stepDamping   float64 // of Levenberg and Marquardt, for the next step
 	dampingGrowth float64 // the factor by which stepDamping grows if that step is refused
@@ -71,8 +69,6 @@ const (
 	// lineGrowth is how many times longer the first step on a line may be than the last one on the line before, if
 	// messages followed that one. Otherwise it is as long: they would hardly follow a longer one now.
 	lineGrowth = 4
-	// littleGained of the fall that a line promises is what sweeps may still gain when it begins, where messages lag.
-	littleGained = 0.2
 	// smallestAlpha is the shortest step that is tried on a line.
 	smallestAlpha = 1e-10
 	// valueRounding, relatively, is what rounding may make of F.
@@ -253,7 +249,6 @@ func (d *descent) accept(theta, gradient []float64, value float64) {
 	}
 	copy(d.origin, theta)
 	if d.alpha > 0 {
-		d.lags = d.lags || d.mayLag() && !d.run.holds.certified && d.passesHere > 1
 		d.firstAlpha = d.alpha
 		if !d.lags {
 			d.firstAlpha = min(1, lineGrowth*d.alpha)
@@ -315,19 +310,12 @@ func (d *descent) rememberPair(theta, gradient []float64) {
 	d.curvature.Store()
 }
 
-// advance takes the first step on a new line from theta, the accepted weights, or none where messages lag.
+// advance takes the first step on a new line from theta, the accepted weights.
 func (d *descent) advance(theta, gradient []float64) float64 {
 	copy(d.origin, theta)
 	copy(d.originGradient, gradient)
 	d.curvature.Direction(d.direction, gradient)
 	d.slope = -simd.Dot(gradient, d.direction)
-	little, gap := -d.slope/2*littleGained, d.run.progress.Pass.Gap
-	switch {
-	case d.lags && d.run.holds.certified && gap <= little: // sweeps can gain no more
-		d.lags, d.firstAlpha = false, min(1, lineGrowth*d.firstAlpha)
-	case d.lags && !(d.fell <= little): // they still gain much
-		return 0
-	}
 	d.lags, d.movesMessages = false, d.messages.usesResponse()
 	if d.movesMessages {
 		d.messages.response.Tangents(d.direction, 0)

@@ -62,7 +62,7 @@
 //	contribution   Σ M τ of a block at its last visit, with its terms of F and of Σ c H(τ) (contribution.go).
 //	sweep          sends the messages of all edges of a block, or of the network, once.
 //	visit          makes sweeps over a block, or several that share no edge, and renews what they contribute.
-//	pass           visits of every block. In a whole pass weights are held, and sweeps alone may come first (sweepFirst).
+//	pass           visits of every block. In a whole pass weights are held.
 //	               What options, results and events count as passes are sweeps of the whole network (progress.Sweeps).
 //	check          whole passes that decide whether the run has converged, or what its last weights are worth.
 //	claim          that it has: claimOrGoOn makes it after a check, or where descend finds a proof, which needs none. A
@@ -73,7 +73,7 @@
 //	               endRun claims a stationary point.
 //	residual       the largest change of a log-message or log-belief in a sweep. While it is above the constant lagging,
 //	               messages are said to lag behind the weights. The flag descent.lags is another sign of that: a step
-//	               was refused, or took several passes.
+//	               was refused.
 //	F              the objective L of (8) with the dual value D of (7) in the place of B: as D ≥ B at any messages, F ≥ L
 //	               (bound.go; findGuarantees knows where that holds). upperBound computes F at the end of a whole pass,
 //	               progress.Upper keeps it, and descent calls it value. F_i, with an index, is a block.

@@ -51,8 +51,8 @@ func (m *messages) keepsCopies() bool { return !m.holds.forests && !m.usesRespon
 // hasMomentum reports whether whole passes have momentum.
 func (m *messages) hasMomentum() bool { return m.keepsCopies() && m.holds.monotone }
 
-// beginRound gives momentum to a round over all blocks, a whole pass or the sweeps ahead of it: messages and beliefs go
-// on in the direction in which they have come since the round before began.
+// beginRound gives momentum to a whole pass: messages and beliefs go on in the direction in which they have come since
+// the pass before began.
 func (m *messages) beginRound() {
 	p := &m.progress
 	if !m.hasMomentum() {

@@ -17,7 +17,6 @@ type passState struct {
 	Gap               float64 // F less the value of consistent beliefs; NaN: neither is a bound; +Inf: Infeasible
 	StartUpper        float64 // F when this pass began
 	Momentum          int     // rounds since momentum began anew (messages.beginRound): β grows with them
-	SweepsFirst       bool    // a round of sweeps alone goes before the visits of this pass
 }
 
 // noteResidual takes note of the largest change of a message in the first sweeps of a visit.
@@ -62,9 +61,6 @@ func (l *learner) visitInWholePass() (done bool, err error) {
 	if at.Next == 0 {
 		at.Current = 0 // visits before may have left one
 		l.clock.beginPass()
-		if err := l.sweepFirst(); err != nil {
-			return false, err
-		}
 		if !uniform && !check.Uncoupled {
 			l.messages.beginRound()
 		}
@@ -93,25 +89,6 @@ func (l *learner) visitInWholePass() (done bool, err error) {
 		return l.endCheckPass()
 	}
 	return l.descend(&report)
-}
-
-// sweepFirst makes a round of sweeps over all blocks ahead of a whole pass of descent, as long as messages lag after a
-// step that they could not follow: F and its gradient, which take longer than sweeps, would tell too little without.
-func (l *learner) sweepFirst() error {
-	p, at := &l.progress, &l.progress.Pass
-	at.SweepsFirst = !p.Check.Active && l.messages.hasMomentum() && !(at.Residual <= lagging) &&
-		(at.SweepsFirst || l.auto.descent.lags || l.auto.passesHere() > 0)
-	if !at.SweepsFirst {
-		return nil
-	}
-	l.messages.beginRound()
-	for _, blocks := range l.schedule.wholePass {
-		v := visit{kind: sweepVisit, blocks: blocks, until: l.stopped, limits: l.messages.wholeLimits()}
-		if _, err := l.visitBlocks(v); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // endWholePass computes what is known once every block was visited at the present weights: the upper bound, the

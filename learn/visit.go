@@ -32,7 +32,6 @@ const (
 	consistentVisit                  // contributes consistent beliefs, which are feasible in (2), and terms of F
 	sumVisit                         // makes no sweep: adds up contributions and the beliefs of cut edges anew
 	splitVisit                       // makes no sweep: finds what splits of counting numbers add to F
-	sweepVisit                       // sweeps, and leaves contributions and totals as they are
 )
 
 // contributes reports whether a visit of this kind makes new contributions.

@@ -57,7 +57,7 @@ func (w *worker) visitUnit() (err error) {
 		w.result.split += u.weight * value
 		return err
 	}
-	if err := w.sweep(); err != nil || w.visit.ended() || kind == sweepVisit {
+	if err := w.sweep(); err != nil || w.visit.ended() {
 		return err
 	}
 	w.split = kind == consistentVisit && u.splitAtOnce(block)
