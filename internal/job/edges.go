@@ -191,7 +191,7 @@ func (p *Prepared) borneOut(ctx context.Context, rule edgeRule) (best edgeRule, 
 	balanced := allBalanced(p.Problem.Data)
 	for _, by := range []float64{1, 0.5, 1 / math.Sqrt2, math.Sqrt2, 2} {
 		own := edgeRule{rule.name, rounded(rule.strength * by), rounded(rule.power / by)}
-		own.put(m, made, nil, nil)
+		own.put(m, made, nil, nil, nil)
 		b, err := w.predictor().Predict(ctx, balanced[0], in.Samples()[0])
 		if err != nil {
 			return rule, err
@@ -343,11 +343,12 @@ func onlyNodes(data []*crf.Instance) (alone []*crf.Instance) {
 }
 
 // put gives a model, for features as they are, the edges of the rule. Moments are those of the model of nodes, and of
-// the data that it was learned from; tables of zeros stay so, as the range is never 0.
-func (r edgeRule) put(m *crf.Model, carriers map[int][]carrier, nodes *crf.Model, data []*crf.Instance) {
+// the class weights and data that it was learned from; tables of zeros stay so, as the range is never 0.
+func (r edgeRule) put(m *crf.Model, carriers map[int][]carrier, nodes *crf.Model, classes [][]float64,
+	data []*crf.Instance) {
 	tables, least, most := make([][]float64, len(m.Schema.EdgeTypes)), 0., math.SmallestNonzeroFloat64
 	if r.name == edgesMoments {
-		tables = moments(nodes, data)
+		tables = moments(nodes, classes, data)
 	}
 	for b := range carriers {
 		if k := m.Schema.NodeStates(m.Schema.EdgeTypes[b].U); tables[b] == nil {
@@ -373,7 +374,7 @@ func (r edgeRule) put(m *crf.Model, carriers map[int][]carrier, nodes *crf.Model
 // ones that labels and the model of nodes tell of (pseudo-moment matching: Wainwright, Jaakkola and Willsky, 2003), but
 // for a factor: means of uncertain beliefs are closer to independence than states are. One edge more, of which nothing
 // is known, keeps numbers finite.
-func moments(nodes *crf.Model, data []*crf.Instance) (tables [][]float64) {
+func moments(nodes *crf.Model, classes [][]float64, data []*crf.Instance) (tables [][]float64) {
 	for b := range nodes.Schema.EdgeTypes {
 		u, v := nodes.Schema.EdgeStates(b)
 		tables = append(tables, slices.Repeat([]float64{1 / float64(u*v)}, u*v))
@@ -385,6 +386,9 @@ func moments(nodes *crf.Model, data []*crf.Instance) (tables [][]float64) {
 			of := func(s int32) []float64 { return alone.Node[alone.NodeAt[s]:alone.NodeAt[s+1]] }
 			for s, y := range labels {
 				own := of(int32(s))
+				for a := range own {
+					own[a] -= math.Log(ground.ClassWeight(classes, in, int32(s), int32(a))) // how frequent classes are
+				}
 				if ground.Softmax(own); y != crf.Unobserved {
 					clear(own)
 					own[y] = 1

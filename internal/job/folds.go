@@ -75,7 +75,7 @@ func (c *selection) predict(ctx context.Context, k int, of Candidate, threads in
 	if w.Threads = threads; rule.makes() && rule.strength == 0 {
 		f.Instances, w.Counting = withoutEdges(f.Instances), nil
 	} else if rule.makes() {
-		rule.put(m, carriers(&m.Schema, c.p.Set.Instances, rule.name), learned, f.data)
+		rule.put(m, carriers(&m.Schema, c.p.Set.Instances, rule.name), learned, c.p.Problem.ClassWeights, f.data)
 	}
 	if rule.name == edgesBalanced {
 		f.Instances = allBalanced(f.Instances)

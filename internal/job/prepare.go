@@ -259,7 +259,7 @@ func (p *Prepared) original(m *crf.Model) *crf.Model {
 		return m
 	}
 	c := original(m, p.scale)
-	p.rule.put(c, p.carriers, m, p.networks)
+	p.rule.put(c, p.carriers, m, p.Problem.ClassWeights, p.networks)
 	return c
 }
 
