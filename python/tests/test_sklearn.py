@@ -32,7 +32,7 @@ from sklearn.exceptions import NotFittedError  # noqa: E402
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cross_val_score  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.linear_model import LogisticRegression  # noqa: E402
-from sklearn.metrics import accuracy_score, f1_score, log_loss  # noqa: E402
+from sklearn.metrics import accuracy_score, f1_score, get_scorer, log_loss, make_scorer  # noqa: E402
 from sklearn.preprocessing import FunctionTransformer, StandardScaler  # noqa: E402
 from sklearn.utils.estimator_checks import parametrize_with_checks  # noqa: E402
 from sklearn.utils.validation import check_is_fitted  # noqa: E402
@@ -265,6 +265,11 @@ def test_scores_by_name(estimator: type) -> None:
     assert scorer("f1_macro")(crf, X[3:], hidden[3:]) == f1_score(truth, np.concatenate(flat), average="macro")
     assert scorer("neg_log_loss")(crf, X[3:], hidden[3:]) == -log_loss(truth, np.concatenate(rows))
     assert repr(scorer("accuracy")) == "scorer('accuracy')"
+    assert scorer(make_scorer(accuracy_score))(crf, X[3:], y[3:]) == crf.score(X[3:], y[3:])
+    assert make_scorer(lambda y, found: len(y) - len(found))(crf, X[3:], y[3:]) == 0  # a score of one's own
+    for name in ("accuracy", "roc_auc", "f1_macro"):
+        with pytest.raises(ValueError, match=r'wants a label a sample, .* scoring=blockbp.scorer\("accuracy"\) compares all nodes'):
+            get_scorer(name)(crf, X[3:], y[3:])
     scores = cross_val_score(estimator(n_jobs=1), X, y, cv=KFold(2), scoring=scorer("neg_log_loss"), n_jobs=2)
     assert scores.shape == (2,) and np.isfinite(scores).all()
 

@@ -24,7 +24,7 @@ from . import _arrays
 from ._arrays import Instance, Labels, classes_of, doubtful, is_array, is_list, is_mapping, is_number, kind_of, label_array
 from ._model import MODEL, Model, failures, read
 from ._run import BlockbpWarning, ConvergenceWarning, Folder, Interrupted, ModelError, Note, run
-from ._sklearn import join, tags
+from ._sklearn import join, refuse_score, tags
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -415,6 +415,7 @@ class Classifier(Estimator):
     _unsaid: Any = -1  # what unlabelled is where nobody has said
 
     def __sklearn_tags__(self) -> Any:
+        refuse_score(self)
         return Estimator.__sklearn_tags__(self)  # and not those of scikit-learn's ClassifierMixin
 
     def _instances(self, X: Any, fitting: bool, **images: Any) -> list[Instance]:

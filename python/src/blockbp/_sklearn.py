@@ -42,6 +42,22 @@ def tags(rows: bool) -> Any:
     )
 
 
+def refuse_score(estimator: Any) -> None:
+    """Refuse a score of scikit-learn, which asks for tags first, of an estimator of networks.
+
+    It wants a label a sample, and of graphs of one size with labels 0 and 1 it would say how many are right in every node.
+    """
+    frame = sys._getframe()
+    while frame.f_back and (frame := frame.f_back):
+        given = frame.f_locals if frame.f_globals.get("__name__") == "sklearn.metrics._scorer" else {}
+        measure = getattr(given.get("self"), "_score_func", None)
+        if given.get("estimator") is estimator and str(getattr(measure, "__module__", "")).startswith("sklearn."):
+            raise ValueError(
+                f"scoring by {measure.__name__} wants a label a sample, and those of {type(estimator).__name__} have a label a node: "
+                'scoring=blockbp.scorer("accuracy") compares all nodes, and takes the names of scikit-learn and what make_scorer made'
+            )
+
+
 def checked_table(estimator: Any, X: Any, y: Any, fitting: bool) -> tuple[Any, Any]:
     """Check a table of features, and labels where they are given, as scikit-learn does where it is in use."""
     validation = sys.modules.get("sklearn.utils.validation")
@@ -96,7 +112,7 @@ class scorer:
     Parameters
     ----------
     name : str
-        As scikit-learn has it, such as "accuracy", "f1_macro" or "neg_log_loss".
+        As scikit-learn has it, such as "accuracy", "f1_macro" or "neg_log_loss", or what ``make_scorer`` made.
     """
 
     def __init__(self, name: str) -> None:
