@@ -53,6 +53,9 @@ func TestTextColumns(t *testing.T) {
 		want = ones("word=it", "shape=Xx", "column 2=PRP", "first", "last", "ending=t", "bias")
 		oracle.Equal(t, namedRow(set, 1, 0), want, "attributes")
 	}
+	composed, apart := "caf\u00e9\t\u00e9\tA\n", "cafe\u0301\te\u0301\tA\n" // é as one letter and as two
+	set := mustOpen(t, writeFiles(t, map[string]string{"a.conll": composed + "\n" + apart + "\nx\ty\tB\n"}), Options{})
+	oracle.Equal(t, namedRow(set, 1, 0), namedRow(set, 0, 0), "attributes")
 }
 
 func TestTextAttributes(t *testing.T) {

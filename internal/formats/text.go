@@ -287,6 +287,7 @@ var around = []struct {
 
 // ColumnAttributes gives the attributes that are made of a token in columns: its word and those of its neighbours
 // without case, their shapes, their further columns, the endings of the word, and whether it is the first or the last.
+// They are the same in both forms of Unicode.
 func ColumnAttributes(s *Sentence, i int, emit func(name []byte, value float64)) {
 	var name []byte
 	put := func(parts ...string) {
@@ -306,14 +307,14 @@ func ColumnAttributes(s *Sentence, i int, emit func(name []byte, value float64))
 			put("last")
 			continue
 		}
-		fields := s.Tokens[j]
-		put(a.prefix, "word=", strings.ToLower(fields[0]))
-		put(a.prefix, "shape=", Shape(fields[0]))
+		fields, word := s.Tokens[j], Key(s.Tokens[j][0])
+		put(a.prefix, "word=", strings.ToLower(word))
+		put(a.prefix, "shape=", Shape(word))
 		for c := 1; c < len(fields); c++ {
-			put(a.prefix, "column ", strconv.Itoa(c+1), "=", strings.Trim(fields[c], Blanks))
+			put(a.prefix, "column ", strconv.Itoa(c+1), "=", Key(strings.Trim(fields[c], Blanks)))
 		}
 	}
-	word := strings.ToLower(s.Tokens[i][0])
+	word := strings.ToLower(Key(s.Tokens[i][0]))
 	at := len(word)
 	for n := 1; n <= longestSuffix && at > 0; n++ {
 		_, size := utf8.DecodeLastRuneInString(word[:at])
