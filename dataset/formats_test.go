@@ -182,6 +182,7 @@ func TestAdviceOfTables(t *testing.T) {
 		{"e.csv", "from;to;w;kind\na;b;1,5;x\nb;a;2;y\nb;c;;x\n", "n.csv", "e.merged.csv", "w kind_x kind_y constant"},
 		{"e.csv", "x'; touch n.csv; echo ',y,w\na,b,1\nb,a,2\nb,c,1\n", "n.csv", "e.merged.csv", "w constant"},
 		{"u 'v.csv", "user's source, to,w\na,b,1\nb,a,2\nb,c,1\n", "n.csv", "u 'v.merged.csv", "w constant"},
+		{"e.csv", "id;beside;w\nb;a,c;2\n", "n.csv", "e.pairs.csv", "w constant"},
 		{"m.csv", ";a;b;c\na;0;1,5;0\nb;1,5;0;1\nc;0;1;0\n", "n.csv", "edges.csv", "weight constant"},
 		{"m.csv", "a,b,c,d\n0,.5,0,0\n0,0,0,0\n0,1,0,0\n0,0,0,0\n", "n.csv", "edges.csv", "weight constant"},
 		{"m.csv", "0,0,0,0\n1,0,0,0\n0,.5,0,0\n0,0,0,0\n", "n.csv", "edges.csv", "weight constant"},

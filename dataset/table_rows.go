@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unique"
 
@@ -177,6 +178,11 @@ func (g *tableGraph) end(line int, cells []string, role string) (node int32, kno
 	if i := slices.IndexFunc(g.names, func(n string) bool { return formats.Bare(n) == bare }); i >= 0 {
 		remedy = fmt.Sprintf("%q is one: write identifiers alike in both tables, those that are numbers as whole numbers "+
 			"with the same leading zeros", option.Short(g.names[i]))
+	}
+	unknown := func(n string) bool { _, is := g.byName[formats.Key(n)]; return !is }
+	parts := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune(" ,;|", r) })
+	if len(parts) > 1 && !slices.ContainsFunc(parts, unknown) {
+		remedy = formats.Look(t.File).Advise("several names in a cell", strconv.Itoa(t.Roles[role]))
 	}
 	t.Add(line, place, remedy, "there is no node %q in %s", option.Short(name), g.nodes.File)
 	return 0, false
