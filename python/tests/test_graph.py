@@ -352,6 +352,8 @@ def test_data_frames() -> None:
         assert got.predict(Graph(x, edges), some).tolist() == got.predict(Graph(frame, edges), some).tolist()
     with pytest.raises(ValueError, match=r"^y\[0\] has the index of X\[0\]\.x in another order: give y\.loc\[x\.index\]$"):
         GraphCRF().fit(Graph(frame, edges), pandas.Series(some)[::-1])
+    with pytest.raises(ValueError, match=r"^X\[0\]\.x\[2, 4\] is <NA>, want a number; fill in what is missing"):
+        GraphCRF().fit(Graph(frame.assign(town=pandas.array([0, 1] + [None] * 13, "Int64")), edges), y)
     with pytest.raises(ValueError, match=r"^X\[0\]\.x\[2, 4\] is 'a', want a number"):
         GraphCRF().fit(Graph(frame.assign(town=[0, 1, *"abcdefghijklm"]), edges), y)
 

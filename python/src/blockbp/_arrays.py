@@ -168,7 +168,7 @@ def numeric(x: Any, dimensions: int, what: str, shape: str) -> NDArray[Any]:
         numbers = np.array([is_number(v) for v in array.reshape(-1)], bool)
         if not numbers.all():
             at = np.unravel_index(int(np.flatnonzero(~numbers)[0]), array.shape)
-            remedy = "; pandas.get_dummies makes numbers of texts" if isinstance(array[at], str) else ""
+            remedy = "; pandas.get_dummies makes numbers of texts" if isinstance(array[at], str) else "; fill in what is missing, as sklearn.impute.SimpleImputer does" if not _is_there(array[at]) else ""
             raise ValueError(f"{what}[{', '.join(map(str, at))}] is {array[at]!r}, want a number{remedy}")
         array = array.astype(np.float64)
     if array.dtype.kind not in "fiub":

@@ -479,7 +479,7 @@ class Classifier(Estimator):
             shape = instance.shape or (len(instance.x),)
             array = label_array(labels_of)
             if array.shape != shape:
-                raise ValueError(f"y[{n}] has the shape {list(array.shape)}, want {list(shape)} as X[{n}]{_reshaped(n, instance, array.shape)}")
+                raise ValueError(f"y[{n}] has the shape {list(array.shape)}, want {list(shape)} as X[{n}]{_reshaped(n, instance, array)}")
             arrays.append(array)
         return arrays
 
@@ -676,12 +676,14 @@ def weights_of(weights: Any, count: int, what: str) -> NDArray[np.float64]:
     return given.astype(np.float64)
 
 
-def _reshaped(n: int, instance: Instance, shape: tuple[int, ...]) -> str:
+def _reshaped(n: int, instance: Instance, y: NDArray[Any]) -> str:
     """Say how to give labels, or features, that have their axes otherwise."""
-    wanted = instance.shape or (len(instance.x),)
+    shape, wanted = y.shape, instance.shape or (len(instance.x),)
     if shape == (*wanted, 1):
         return "; give y[..., 0]"
     if shape[:-1] == wanted:
+        if shape[-1] in (3, 4) and y.dtype.kind in "iu" and y.max() > 1:
+            return "; of colours give numbers, y[..., :3] @ [65536, 256, 1]"
         return "; of one-hot labels give y.argmax(-1)"
     if instance.shape and shape == (wanted[-1], instance.x.shape[1]):
         return f"; X[{n}] is [features, rows, columns]: give numpy.moveaxis(X[{n}], 0, -1)"

@@ -106,7 +106,8 @@ class GridCRF(Classifier):
         if self.edges not in ("constant", "contrast", "features"):
             raise ValueError(f'edges={self.edges!r}: want "constant", "contrast" or "features"')
         if (images is not None) != (self.edges == "contrast"):
-            raise ValueError(f"edges={self.edges!r}, and images are {'given' if images is not None else 'not given'}: images go with edges=\"contrast\"")
+            without = "images are not given: pass images= to fit and to whatever follows, as each contrast is one of colours"
+            raise ValueError(f"edges={self.edges!r}, and " + (without if images is None else 'images are given, which go with edges="contrast"'))
         pictures = [numeric(x, 1 + len(self._steps()["right"]), f"X[{n}]", self._wanted()) for n, x in enumerate(as_list(X, "X"))]
         if not pictures:
             raise ValueError("X is empty")
@@ -117,7 +118,9 @@ class GridCRF(Classifier):
             *axes, features = x.shape
             shape = tuple(axes)
             if features != wanted:
-                raise ValueError(f"X[{n}] has {features} features, want {wanted} as {'X[0]' if fitting else 'in fit'}")
+                first = len(x) == (len(pictures[0]) if fitting else wanted)
+                turn = f"; of [features, rows, columns] give numpy.moveaxis(X[{n}], 0, -1)" if first else ""
+                raise ValueError(f"X[{n}] has {features} features, want {wanted} as {'X[0]' if fitting else 'in fit'}{turn}")
             if 0 in shape:
                 raise ValueError(f"X[{n}] has the shape {list(x.shape)}: it is empty")
             if shape not in joined:
