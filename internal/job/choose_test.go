@@ -322,7 +322,7 @@ func TestEdgeRules(t *testing.T) {
 		features := oracle.Must(crf.Dense([]float64{3, 1, 4, 1, 5, 1}, 2))(t)
 		in := oracle.Must(crf.NewInstance(&schema, crf.InstanceSpec{Graph: g, NodeFeat: []crf.Features{crf.Constant(4, 1)}, EdgeFeat: []crf.Features{features}, Labels: [][]int32{{0, 0, 1, -1}}}))(t)
 		nodes := oracle.Must(crf.NewModel(schema))(t)
-		nodes.Weights[nodes.Layout.Node[0].At+1] = math.Log(3 * 5) // the hidden node is in b with 3/4, a label of which counts 5
+		nodes.Weights[nodes.Layout.Node[0].At+1] = math.Log(3 * 5) // b with 3/4, a label of which counts 5
 		// Pairs of states: (a, a), (a, b), and b with a quarter a and three quarters b; and a
 		// quarter of an edge for each pair.
 		pairs := [4]float64{1.25, 1.25, .5, 1}
