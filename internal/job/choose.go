@@ -113,19 +113,21 @@ func (p *Prepared) openEdges(ctx context.Context) (said string, err error) {
 	}
 	chosen := Candidate{Edges: grid[len(grid)-1].Edges}
 	if p.asked.leavesPrior() {
-		chosen.Prior, p.Options.Prior = evenPrior, evenPrior
+		chosen.Prior = grid[len(grid)-1].Prior
+		p.Options.Prior = chosen.Prior
 	}
 	p.Options.Edges = chosen.Edges.String()
 	borne := map[bool]option.Text{true: " and edges bear out"}[!p.large()]
+	rest := map[bool]option.Text{true: "classes to be equally frequent", false: "features to tell little"}[p.bare()]
 	return fmt.Sprintf("{note=few-labels}few labels: %d are too few to choose by, neighbours are taken to be alike, as "+
-		"far as degrees and the number of states justify%s, and classes to be equally frequent: %s",
-		len(knownLabels(p.Problem.Data[0])), borne, chosen), nil
+		"far as degrees and the number of states justify%s, and %s: %s",
+		len(knownLabels(p.Problem.Data[0])), borne, rest, chosen), nil
 }
 
 // candidates are the grid, or none where there is nothing to compare, as where labels of most nodes are known and edges
 // that are learned, which are what is usual, would take too long. For each number of hops the usual comes first, then
-// the simplest, and edges alone last, which features that tell something beat. Without features few labels tell too
-// little of how frequent classes are, and edges carry chance; fewer still tell whether neighbours are alike or differ,
+// the simplest, and edges alone last, which features that tell something beat. Few labels tell too little of features,
+// or of how frequent classes are, and edges carry chance; fewer still tell whether neighbours are alike or differ,
 // and may speak against the strength that edges bear out, no more: groups can be found where neighbours differ, too.
 func (p *Prepared) candidates(ctx context.Context) (grid []Candidate, err error) {
 	in, given, even := p.Problem.Data[0], p.Set.Recipe.Hops, 0.
@@ -134,13 +136,13 @@ func (p *Prepared) candidates(ctx context.Context) (grid []Candidate, err error)
 	bare, balances, moments := hidden && p.bare(), p.made(edgesBalanced), p.made(edgesMoments)
 	usual, strength := justified(in), rounded(meanCoupling(in))
 	alike, apart := edgeRule{name: edgesPotts, strength: strength}, edgeRule{name: edgesPotts, strength: -strength}
-	if bare {
+	if bare || p.fewLabels() {
 		alike, apart = edgeRule{name: edgesBalanced, strength: 1}, edgeRule{name: edgesBalanced, strength: -1}
-		even = evenPrior
+		even = p.fewPrior()
 	}
 	borne, err := p.borneOut(ctx, usual)
 	if p.fewLabels() {
-		if bare && balances {
+		if balances {
 			grid = []Candidate{{Hops: given, Edges: usual, Prior: even}, {Hops: given, Edges: apart, Prior: even},
 				{Hops: given, Edges: borne, Prior: even}}
 		}
@@ -199,6 +201,18 @@ func (p *Prepared) hides() bool {
 func (p *Prepared) fewLabels() bool {
 	labels := len(comparedLabels(p.Problem.Data[0]))
 	return labels < leastLabels || p.bare() && labels < 2*leastLabels // ten chose worse (results/README.md)
+}
+
+// fewPrior is the prior of the weights of nodes that few labels justify: what all features tell together has the
+// deviation 0.2, so that it decides where edges tell nothing, and gives way to labelled neighbours.
+func (p *Prepared) fewPrior() float64 {
+	const together = 0.2
+	most := slices.MaxFunc(p.Problem.Model.Schema.NodeTypes,
+		func(a, b crf.NodeType) int { return cmp.Compare(a.Features, b.Features) }).Features
+	if p.bare() {
+		return evenPrior
+	}
+	return max(evenPrior, rounded(together/math.Sqrt(float64(most))))
 }
 
 // made reports whether a rule could make weights of edges.

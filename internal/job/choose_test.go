@@ -264,7 +264,7 @@ func TestWhatIsChosen(t *testing.T) {
 		oracle.Equal(t, prepare(t, c.o, task).grid != nil, c.want, "%s: chooses", name)
 	}
 	paths := blocks{nodes: 100, states: 2, degree: 4, same: .9, noise: 1, known: 20, seed: 6}.tables(t)
-	for known, want := range map[int]bool{leastLabels - 1: false, 60: true, 90: true, 91: false, 100: false} {
+	for known, want := range map[int]bool{leastSigned - 1: false, leastSigned: true, 90: true, 91: false, 100: false} {
 		b := blocks{nodes: 100, states: 2, degree: 4, same: .9, noise: 1, known: known, seed: 6}
 		set := oracle.Must(dataset.Open(t.Context(), b.tables(t), dataset.Options{Observed: "train"}))(t)
 		oracle.Equal(t, prepare(t, Options{}, Task{Set: set}).grid != nil, want, "%d of 100 labels known: chooses", known)

@@ -178,11 +178,12 @@ func edgeWeights(in *crf.Instance) []float64 {
 	return weights
 }
 
-// borneOut is the rule of nodes without features with the strength, of some around its own, whose predictions explain
-// edges best, by leastEvidence at least: groups of many nodes tell more of it than few labels. The power falls as the
-// strength rises: what one neighbour may claim grows with their product, and stays what it is.
+// borneOut is the rule of few labels, or nodes without features, with the strength, of some around its own, by which
+// edges alone predict classes that explain them best, by leastEvidence at least: groups of many nodes tell more of it
+// than few labels. The power falls as the strength rises: what one neighbour may claim grows with their product, and
+// stays what it is.
 func (p *Prepared) borneOut(ctx context.Context, rule edgeRule) (best edgeRule, err error) {
-	if !p.bare() || !p.mostHidden() || p.large() || !p.made(rule.name) {
+	if !p.bare() && !p.fewLabels() || !p.mostHidden() || p.large() || !p.made(rule.name) {
 		return rule, nil
 	}
 	m := instances.Must(crf.NewModel(p.Problem.Model.Schema))
