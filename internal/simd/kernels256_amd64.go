@@ -22,77 +22,57 @@ func dot256(x []float64, y []float64) float64
 // multiplyMatrix256 is MultiplyMatrix, or, where a is not 0, MultiplyExp.
 //
 //go:noescape
-func multiplyMatrix256(dst []float64,
-	f []float64, w []float64, rows int,
-	d int, k int, a float64) bool
+func multiplyMatrix256(dst []float64, f []float64, w []float64, rows int, d int, k int, a float64) bool
 
 // scatterMatrix256 is ScatterMatrix.
 //
 //go:noescape
-func scatterMatrix256(w []float64, f []float64,
-	t []float64, rows int, d int, k int)
+func scatterMatrix256(w []float64, f []float64, t []float64, rows int, d int, k int)
 
 // cavities256 is Cavities, with beliefs b and messages m, or Gather, of b, where m is nil.
 //
 //go:noescape
-func cavities256(w []float64,
-	b []float64, m []float64,
-	s []int32, d []int32, bAt []int,
-	mAt []int, n int, ns []int32)
+func cavities256(w []float64, b []float64, m []float64, s []int32, d []int32, bAt []int, mAt []int, n int,
+	ns []int32)
 
 // products256 is Products, from x states to y, or for the i-th from xs[i] to ys[i].
 //
 //go:noescape
-func products256(o []float64,
-	w []float64, t []float64, d []int32,
-	e []int32, p []int, x int,
-	y int, xs []int32, ys []int32)
+func products256(o []float64, w []float64, t []float64, d []int32, e []int32, p []int, x int, y int,
+	xs []int32, ys []int32)
 
 // absorb256 is Absorb.
 //
 //go:noescape
-func absorb256(messages []float64, sums []float64,
-	potentials []float64, out []float64,
-	directed []int32,
-	messageAt []int, rho []float64,
-	same float64, list *int, count int,
-	damping float64) (residual float64)
+func absorb256(messages []float64, sums []float64, potentials []float64, out []float64, directed []int32,
+	messageAt []int, rho []float64, same float64, list *int, count int, damping float64) (residual float64)
 
 // totals256 is Totals.
 //
 //go:noescape
-func totals256(totals []float64,
-	weights []float64, list *int, count int)
+func totals256(totals []float64, weights []float64, list *int, count int)
 
 // settle256 is Settle.
 //
 //go:noescape
-func settle256(beliefs []float64, sums []float64,
-	logTotals []float64, list *int,
-	count int) (residual float64)
+func settle256(beliefs []float64, sums []float64, logTotals []float64, list *int, count int) (residual float64)
 
 // edgeBeliefs256 is plainEdgeBeliefs for one edge and more.
 //
 //go:noescape
-func edgeBeliefs256(dst []float64, z []float64,
-	products []float64, tables []float64,
-	weights []float64, logs []float64,
-	at []int, ku int, kv int)
+func edgeBeliefs256(dst []float64, z []float64, products []float64, tables []float64, weights []float64,
+	logs []float64, at []int, ku int, kv int)
 
 // pairMessages256 is Cavities to Log for at least a vector of messages; it is false where a sum is not safe.
 //
 //go:noescape
-func pairMessages256(o []float64, b []float64,
-	m []float64, t []float64, s []int32,
-	d []int32, e []int32, p []int) bool
+func pairMessages256(o []float64, b []float64, m []float64, t []float64, s []int32, d []int32, e []int32,
+	p []int) bool
 
 // pairBeliefs256 is WriteBeliefs of at least a vector of edges; it is false where a sum is not safe.
 //
 //go:noescape
-func pairBeliefs256(o []float64, z []float64,
-	l []float64, b []float64,
-	m []float64, t []float64,
-	e []int32,
+func pairBeliefs256(o []float64, z []float64, l []float64, b []float64, m []float64, t []float64, e []int32,
 	u []int32, v []int32, p []int) bool
 
 // interleave256 puts as many rows of n entries into a panel as a vector has.
@@ -108,18 +88,13 @@ func separate256(dst []float64, src []float64, n int)
 // consistent256 makes the tables of a panel consistent, which has one edge in each entry of its vectors.
 //
 //go:noescape
-func consistent256(pairs []float64, rows []float64,
-	columns []float64, left []float64,
-	right []float64,
-	sums []float64, system []float64,
-	entropy []float64, first int,
-	scalings int, enough float64)
+func consistent256(pairs []float64, rows []float64, columns []float64, left []float64, right []float64,
+	sums []float64, system []float64, entropy []float64, first int, scalings int, enough float64)
 
 // extrapolate256 is Extrapolate.
 //
 //go:noescape
-func extrapolate256(x []float64,
-	old []float64, a float64)
+func extrapolate256(x []float64, old []float64, a float64)
 
 // addScaled256 is AddScaled.
 //

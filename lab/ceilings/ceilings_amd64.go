@@ -7,14 +7,12 @@ package ceilings
 // multiplyAdd512 makes rounds multiply-adds acc = acc·x + y, from 0, in each of many entries and returns the sum of these.
 //
 //go:noescape
-func multiplyAdd512(rounds int, x float64,
-	y float64) (total float64)
+func multiplyAdd512(rounds int, x float64, y float64) (total float64)
 
 // multiplyAdd256 makes rounds multiply-adds acc = acc·x + y, from 0, in each of many entries and returns the sum of these.
 //
 //go:noescape
-func multiplyAdd256(rounds int, x float64,
-	y float64) (total float64)
+func multiplyAdd256(rounds int, x float64, y float64) (total float64)
 
 // readAll512 reads x, whose length is a multiple of 64, and returns the exclusive or of its last 64 words.
 //

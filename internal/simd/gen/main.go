@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 
 	"github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/operand"
@@ -68,7 +69,14 @@ func run(pkg, dir string) error {
 	return nil
 }
 
-var long = regexp.MustCompile(`(?m)^(func .{1,95},|\t.{1,95},) (.{25,})$`)
+// long matches declarations that have no room on a line.
+var long = regexp.MustCompile(`(?m)^(func |\t).{112,}$`)
+
+// broken is a long line in two, behind the last comma for which the first has room.
+func broken(line string) string {
+	at := strings.LastIndex(line[:112], ", ") + 1
+	return line[:at] + "\n\t" + line[at+1:]
+}
 
 // write writes one pair of files, in which long declarations are broken.
 func write(pkg, path string, emit func(g *generator)) error {
@@ -85,14 +93,15 @@ func write(pkg, path string, emit func(g *generator)) error {
 	}
 	config := printer.Config{Name: "internal/simd/gen", Pkg: pkg}
 	for extension, p := range map[string]printer.Printer{".s": printer.NewGoAsm(config), ".go": printer.NewStubs(config)} {
-		text, err := p.Print(file)
+		printed, err := p.Print(file)
 		if err != nil {
 			return err
 		}
-		for long.Match(text) && extension == ".go" {
-			text = long.ReplaceAll(text, []byte("$1\n\t$2"))
+		text := string(printed)
+		for long.MatchString(text) && extension == ".go" {
+			text = long.ReplaceAllStringFunc(text, broken)
 		}
-		if err := os.WriteFile(path+extension, text, 0o644); err != nil {
+		if err := os.WriteFile(path+extension, []byte(text), 0o644); err != nil {
 			return err
 		}
 	}
