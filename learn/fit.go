@@ -192,7 +192,7 @@ func (l *learner) finish(status Status) (*Result, error) {
 	}
 	r := l.result(status)
 	r.Gradient, r.StateBytes = l.sums.gradient, l.stateBytes()
-	r.Convex, r.ConvexCounting = l.holds.convex, l.holds.convexNumbers
+	r.Convex = l.holds.convex
 	if l.recalled {
 		r.Checked, r.Gradient = false, nil
 	}

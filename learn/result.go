@@ -79,8 +79,6 @@ type Result struct {
 	// Convex is false where the objective may have several optima: unobserved
 	// labels, or counting numbers that are not provably convex.
 	Convex bool
-	// ConvexCounting: the counting numbers of all networks are provably convex.
-	ConvexCounting bool
 
 	// Unsettled says where the messages of that check changed the most, "" where InferenceConverged and where not Checked:
 	// "block 3 of instance x". Damping is the weight that old messages came to have, where they circled. Separable: there
