@@ -33,7 +33,7 @@ func (a *app) demoCommand() *cobra.Command {
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.out, "out", "o", "", "folder to make (default: blockbp-demo, or blockbp-demo-2 and so on)")
-	a.writes(cmd, "out", always(outputFolder))
+	a.writes(cmd, always(outputFolder))
 	forceable(cmd, forceHelp)
 	fl.IntVar(&f.Side, "side", 50, "rows and columns of the grid")
 	fl.Uint64Var(&f.Seed, "seed", 1, "seed of the problem")
@@ -47,7 +47,7 @@ func (a *app) demo(f *demoFlags) error {
 	if f.Side < 5 || f.Side > most {
 		return usagef("--side %d: want 5, for 4x5 blocks, to %d", f.Side, most)
 	}
-	create := func() (*runfolder.Run, error) { return a.newFolder("out") }
+	create := func() (*runfolder.Run, error) { return a.newFolder() }
 	if f.out == "" {
 		create = func() (*runfolder.Run, error) { return runfolder.CreateFree("blockbp-demo") }
 	}

@@ -29,7 +29,7 @@ func (a *app) evalCommand() *cobra.Command {
 	fl := cmd.Flags()
 	fl.StringArrayVarP(&f.models, "model", "m", nil, "`MODEL` file or run folder; may be repeated")
 	fl.StringVarP(&f.out, "out", "o", "", "folder to make for a report with pictures and confusion matrices")
-	a.writes(cmd, "out", always(outputFolder))
+	a.writes(cmd, always(outputFolder))
 	fl.StringVar(&f.split, "split", "", "graph tables: compare on this split only; labels of --observed are held")
 	fl.BoolVar(&f.likelihood, "likelihood", true, "compute how probable the labels are: a second inference where some "+
 		"are unknown")
@@ -65,7 +65,7 @@ func (a *app) eval(f *evalFlags, args []string) error {
 		results = append(results, s.Of(m.Path, f.decode))
 	}
 	if f.out != "" {
-		run, err := a.newFolder("out")
+		run, err := a.newFolder()
 		if err == nil {
 			err = job.ReportScores(run, args, scored, results)
 		}

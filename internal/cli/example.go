@@ -38,7 +38,7 @@ Kinds:
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.out, "out", "o", "", "folder to make, or file of a network")
-	a.writes(cmd, "out", func(_ string, args []string) outputKind {
+	a.writes(cmd, func(_ string, args []string) outputKind {
 		if i := kindNamed(args); i >= 0 && synthetic.Kinds[i].File {
 			return outputFile
 		}

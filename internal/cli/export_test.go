@@ -20,9 +20,8 @@ func Root() *cobra.Command {
 // UsualOptions returns the names of the options that --help shows of a verb that has many.
 func UsualOptions(verb string) []string { return usualOptions[verb] }
 
-// Annotations of what options and arguments are.
+// The annotation of what is read, and the help of --force.
 const (
-	ReadsAnnotation  = readsAnnotation
-	WritesAnnotation = writesAnnotation
-	ForceHelp        = forceHelp
+	ReadsAnnotation = readsAnnotation
+	ForceHelp       = forceHelp
 )

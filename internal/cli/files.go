@@ -21,15 +21,12 @@ import (
 	"github.com/blockbp/blockbp/internal/runfolder"
 )
 
-// A verb declares which of its options and arguments are paths, and whether it reads or writes them. So one place
+// A verb declares which of its options and arguments it reads as paths, and what it writes to --out. So one place
 // keeps the promise of all verbs: nothing is written over a file that is there unless --force allows it, and nothing
 // ever over a file that the same command reads. What a verb writes it gets from there too: target and newFolder.
 
-// Annotations of options, and of verbs for their arguments; a value says what is wanted.
-const (
-	readsAnnotation  = "blockbp-reads"
-	writesAnnotation = "blockbp-writes"
-)
+// readsAnnotation is that of options, and of verbs for their arguments; its value says what is wanted.
+const readsAnnotation = "blockbp-reads"
 
 // What is wanted of inputs that several verbs have.
 const (
@@ -43,19 +40,15 @@ const forceOption = "force"
 // reads declares that options name what a verb reads; NAME= may stand in front.
 func reads(fl *pflag.FlagSet, wanted string, names ...string) {
 	for _, name := range names {
-		annotate(fl, name, readsAnnotation, wanted)
+		if err := fl.SetAnnotation(name, readsAnnotation, []string{wanted}); err != nil {
+			panic("cli: " + err.Error()) // there is no such option
+		}
 	}
 }
 
 // readsArguments declares that the arguments of a verb name what it reads.
 func readsArguments(cmd *cobra.Command, wanted string) {
 	cmd.Annotations = map[string]string{readsAnnotation: wanted}
-}
-
-func annotate(fl *pflag.FlagSet, name, key, value string) {
-	if err := fl.SetAnnotation(name, key, []string{value}); err != nil {
-		panic("cli: " + err.Error()) // there is no such option
-	}
 }
 
 // outputKind is what an output is.
@@ -69,34 +62,33 @@ const (
 	outputNone              // nothing, or standard output
 )
 
-// written is something that a verb writes.
+// written is what a verb writes.
 type written struct {
-	option string // with its dashes; or else the argument
-	usage  string // what the option is, "" of an argument
+	option string // that names it, as messages refer to it
+	usage  string // what the option is; "" of a training
 	path   string
 	kind   outputKind
 }
 
-// writes declares that an option names what a verb writes. kind tells what that is, or
-// is outputNone; it is asked when the command line is known.
-func (a *app) writes(cmd *cobra.Command, name string, kind func(path string, args []string) outputKind) {
-	annotate(cmd.Flags(), name, writesAnnotation, "")
-	a.declare(cmd, func(args []string) []written {
-		flag := cmd.Flags().Lookup(name)
-		path := flag.Value.String()
-		if path == "" || kind(path, args) == outputNone {
-			return nil
+// writes declares that --out names what a verb writes. kind tells what that is, or is outputNone; it is asked when the
+// command line is known.
+func (a *app) writes(cmd *cobra.Command, kind func(path string, args []string) outputKind) {
+	out := cmd.Flags().Lookup("out")
+	a.declare(cmd, func(args []string) *written {
+		o := &written{"{out}", out.Usage, out.Value.String(), outputNone}
+		if o.path != "" {
+			o.kind = kind(o.path, args)
 		}
-		return []written{{option: "{" + name + "}", usage: flag.Usage, path: path, kind: kind(path, args)}}
+		return o
 	})
 }
 
-// declare adds to what a verb writes.
-func (a *app) declare(cmd *cobra.Command, find func(args []string) []written) {
+// declare says what a verb writes, once the command line is known.
+func (a *app) declare(cmd *cobra.Command, find func(args []string) *written) {
 	if a.declared == nil {
-		a.declared = map[*cobra.Command][]func([]string) []written{}
+		a.declared = map[*cobra.Command]func([]string) *written{}
 	}
-	a.declared[cmd] = append(a.declared[cmd], find)
+	a.declared[cmd] = find
 }
 
 // forceable gives a verb the option --force.
@@ -133,12 +125,12 @@ type input struct{ option, path, wanted string }
 
 // files are what one command reads and writes.
 type files struct {
-	force   bool
-	inputs  []input
-	found   []string // files that were found while reading
-	outputs []written
-	known   []identity // of all that is read; nil until it is asked for
-	held    bool       // the folder of the training is made, or opened, and kept for it
+	force  bool
+	inputs []input
+	found  []string   // files that were found while reading
+	output *written   // nil: the command writes nothing, or to standard output
+	known  []identity // of all that is read; nil until it is asked for
+	held   bool       // the folder of the training is made, or opened, and kept for it
 }
 
 // openFiles takes note of what a command reads and writes, and refuses outputs that would be written over something.
@@ -165,8 +157,10 @@ func (a *app) openFiles(cmd *cobra.Command, args []string) error {
 			}
 		}
 	})
-	for _, find := range a.declared[cmd] {
-		f.outputs = append(f.outputs, find(args)...)
+	if find := a.declared[cmd]; find != nil {
+		if f.output = find(args); f.output != nil && f.output.kind == outputNone {
+			f.output = nil
+		}
 	}
 	a.files = f
 	return f.check()
@@ -187,19 +181,16 @@ func (a *app) readsAlso(sources []dataset.Source) error {
 }
 
 func (f *files) check() error {
-	for _, o := range f.outputs {
-		if o.path == "-" {
-			return o.refusef("the result goes into files, not to standard output: give a name, ./- if that is the one")
-		}
-		check := f.checkFolder
-		if o.kind == outputFile {
-			check = f.checkFile
-		}
-		if err := check(o); err != nil {
-			return err
-		}
+	switch o := f.output; {
+	case o == nil:
+		return nil
+	case o.path == "-":
+		return o.refusef("the result goes into files, not to standard output: give a name, ./- if that is the one")
+	case o.kind == outputFile:
+		return f.checkFile(*o)
+	default:
+		return f.checkFolder(*o)
 	}
-	return nil
 }
 
 // checkFile refuses an output file that may not be written, or cannot be.
@@ -371,19 +362,9 @@ func (in input) files() []string {
 	return []string{in.path}
 }
 
-// output is what an option of the command names to be written, nil where nothing is.
-func (a *app) output(option string) *written {
-	i := slices.IndexFunc(a.files.outputs, func(o written) bool { return o.option == "{"+option+"}" })
-	if i < 0 {
-		return nil
-	}
-	return &a.files.outputs[i]
-}
-
-// target is the file that an option of the command names. What openFiles found out of
-// it holds at the moment of writing too.
-func (a *app) target(option string) fileio.Target {
-	o := a.output(option)
+// target is the file that the command writes. What openFiles found out of it holds at the moment of writing too.
+func (a *app) target() fileio.Target {
+	o := a.files.output
 	if o == nil {
 		return fileio.Target{}
 	}
@@ -402,9 +383,9 @@ func (f *files) mayReplace(path string) error {
 	return nil
 }
 
-// newFolder makes the folder that an option of the command names, for results that no training can be resumed with.
-func (a *app) newFolder(option string) (run *runfolder.Run, err error) {
-	if path := a.output(option).path; a.files.force {
+// newFolder makes the folder that the command writes, for results that no training can be resumed with.
+func (a *app) newFolder() (run *runfolder.Run, err error) {
+	if path := a.files.output.path; a.files.force {
 		run, err = runfolder.CreateOver(path, a.files.mayReplace)
 	} else {
 		run, err = runfolder.Create(path)

@@ -59,7 +59,7 @@ func (a *app) inferCommand() *cobra.Command {
 	fl.StringVarP(&f.out, "out", "o", "", "file for the answer in UAI format, instead of standard output")
 	readsArguments(cmd, "a network (.uai, .bif, .npz of log potentials, or /dev/stdin)")
 	reads(fl, "an evidence file (.uai.evid), or VAR=STATE,…", "evidence")
-	a.writes(cmd, "out", byExtension(true))
+	a.writes(cmd, byExtension(true))
 	forceable(cmd, forceHelp)
 	fl.Float64Var(&f.Limits.Tolerance, "tol", 0, "change of a log-message that counts as converged (default 1e-10); MPE: "+
 		"relative rise of the bound in 20 sweeps to go on (default 1e-9)")
@@ -287,7 +287,7 @@ func networkError(err error, method string, names map[string]string) error {
 func (a *app) printAnswer(f *inferFlags, r *inferred, named bool) error {
 	toFile := f.out != "" && f.out != "-" // - is standard output, where the answer goes anyway
 	if toFile {
-		if err := a.target("out").Write(r.answer.Write); err != nil {
+		if err := a.target().Write(r.answer.Write); err != nil {
 			return err
 		}
 	}

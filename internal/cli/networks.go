@@ -140,10 +140,10 @@ func (a *app) newOutputs(out string, n *networks) (func(name string) networkOutp
 		return nil, usagef("-o %s: one file cannot hold the results of %d instances; give a folder, or the data of one", out,
 			len(n.names))
 	case filepath.Ext(out) == ".npz":
-		file := a.target("out")
+		file := a.target()
 		return func(string) networkOutput { return networkOutput{file.Path, file.Via} }, nil
 	}
-	run, err := a.newFolder("out")
+	run, err := a.newFolder()
 	return func(name string) networkOutput {
 		name += ".npz"
 		return networkOutput{run.Path(name), func(fill func(path string) error) error { return run.Via(name, fill) }}

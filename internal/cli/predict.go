@@ -27,7 +27,7 @@ func (a *app) predictCommand() *cobra.Command {
 	fl := cmd.Flags()
 	fl.StringVarP(&f.model, "model", "m", "", "model file or run folder")
 	fl.StringVarP(&f.out, "out", "o", "", "folder to make, or file to write: .csv, .tsv, .conll or .conllu")
-	a.writes(cmd, "out", byExtension(false, job.TableExtensions...))
+	a.writes(cmd, byExtension(false, job.TableExtensions...))
 	fl.BoolVar(&f.clamp, "clamp", false, "hold the labels that the data have, and predict the others")
 	fl.BoolVar(&f.arrays, "arrays", false, "write labels.npy and beliefs.npy of all instances, not a file for each")
 	f.register(cmd)
@@ -82,9 +82,9 @@ func (a *app) predict(f *predictFlags, args []string) error {
 // predictInto writes predictions into a table or a folder.
 func (a *app) predictInto(f *predictFlags, work job.Inference, data given) (*job.Prediction, error) {
 	if slices.Contains(job.TableExtensions, filepath.Ext(f.out)) {
-		return work.PredictTable(a.ctx, a.target("out"), data.set, data.instances, data.held)
+		return work.PredictTable(a.ctx, a.target(), data.set, data.instances, data.held)
 	}
-	run, err := a.newFolder("out")
+	run, err := a.newFolder()
 	if err != nil {
 		return nil, err
 	}

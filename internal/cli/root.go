@@ -34,7 +34,7 @@ type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	noted          map[string]bool // what note has said
-	declared       map[*cobra.Command][]func(args []string) []written
+	declared       map[*cobra.Command]func(args []string) *written
 	files          *files           // of the command that runs
 	opened         []*runfolder.Run // kept for this command until it ends
 	sets           []*dataset.Set   // as well

@@ -46,7 +46,7 @@ func (a *app) sampleCommand() *cobra.Command {
 	// A thousand perfect draws have, of many variables, one above 1.01, or below 400 effective draws, by chance.
 	f.MaxRHat, f.MinESS = 1.05, 100
 	fl.BoolVar(&f.requireConvergence, "require-convergence", false, "exit with code 5 unless all chains converged")
-	a.writes(cmd, "out", byExtension(false, ".npz"))
+	a.writes(cmd, byExtension(false, ".npz"))
 	forceable(cmd, forceHelp)
 	f.networks.register(cmd)
 	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")

@@ -53,7 +53,6 @@ func (a *app) trainCommand() *cobra.Command {
 		"options")
 	readsArguments(cmd, wantsData)
 	reads(fl, wantsModel, "init", "reference")
-	annotate(fl, "out", writesAnnotation, "")
 	forceable(cmd, "start anew over the run in --out")
 	f.registerModel(fl)
 	f.registerLoop(fl)
@@ -246,7 +245,7 @@ func (a *app) prepareTraining(t *team, cmd *cobra.Command, f *trainFlags, args [
 	}
 	folder.Config.Options = optionsOf(cmd, recalled)
 	// Only now all options are known: some came from the run.
-	a.declare(cmd, func([]string) []written {
+	a.declare(cmd, func([]string) *written {
 		if t.follows() {
 			return nil
 		}
@@ -318,12 +317,12 @@ func (f *trainFlags) checked(cmd *cobra.Command, data []string) (o job.Options, 
 }
 
 // writtenBy is what a training writes. A resumed run goes on with its own folder.
-func writtenBy(folder *job.Folder) []written {
+func writtenBy(folder *job.Folder) *written {
 	switch {
 	case folder.Resume:
-		return []written{{option: "{resume}", path: folder.Dir, kind: outputKept}}
+		return &written{option: "{resume}", path: folder.Dir, kind: outputKept}
 	case folder.Dir != "":
-		return []written{{option: "{out}", path: folder.Dir, kind: outputRun}}
+		return &written{option: "{out}", path: folder.Dir, kind: outputRun}
 	}
 	return nil
 }

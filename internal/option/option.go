@@ -52,7 +52,7 @@ var fields = map[string]string{
 var others = strings.Fields(`arrays burn-in chains checkpoint checkpoint-every class-weights cost
 	decode dry-run epsilon errors eval-every evidence force gap help host init inner-sweeps
 	inner-tol intervals json licences lift likelihood loss max-iter max-sweeps
-	mpi order pictures plots port proof quiet reference report
+	mpi order plots port proof quiet reference report
 	require-convergence sampler samples scale select-edges side spill split stall statistics step task
 	thin together tol weights`)
 
