@@ -22,8 +22,8 @@ import (
 //	F bounds the objective            F fell by a share, enoughFall, of what the slope promised (Armijo)  acceptOrShrink
 //
 // After a step that is refused messages go back to those of the origin, and the next step is shorter, or damped more.
-// Weights at the origin stay accepted whatever F is there, if it is a bound. Where F is a bound, a run that a limit ends
-// has its lowest point in the end.
+// Weights at the origin stay accepted whatever F is there, if it is a bound: then a run that a limit ends has its lowest
+// point in the end.
 type descent struct {
 	descentState
 	run       *inference
