@@ -186,7 +186,7 @@ func (s *stream) state(atWork error, end *job.Summary, wrong error) state {
 	switch {
 	case errors.As(atWork, &inUse) && last < 0:
 		v = state{Phase: "waiting", Label: "starting",
-			Text: fmt.Sprintf("By %s. Data are read, or l2 is chosen: there are no metrics yet.", inUse.By)}
+			Text: fmt.Sprintf("By %s. Data are read, or candidates are compared: there are no metrics yet.", inUse.By)}
 	case errors.As(atWork, &inUse):
 		v = state{Phase: "running", Label: "running", Text: fmt.Sprintf("By %s.", inUse.By), Left: s.done.Left()}
 	case end != nil && end.Iterations >= last: // otherwise it is of before the run was resumed
