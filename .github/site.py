@@ -9,6 +9,8 @@ import posixpath
 import re
 from pathlib import Path
 
+import griffe
+from blockbp._base import _SHARED
 from mkdocs.structure.files import File
 from nbconvert import MarkdownExporter
 from nbconvert.preprocessors import ExecutePreprocessor
@@ -21,6 +23,15 @@ CLASSES = ["GridCRF", "GraphCRF", "NodeCRF", "Graph", "ChainCRF", "IsingModel", 
 NOTEBOOKS = [f"python/examples/{name}.ipynb" for name in ("segmentation", "citations", "tagging", "spin_glass", "species")]
 REPOSITORY = "https://github.com/blockbp/blockbp/blob/main/"
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+
+class Shared(griffe.Extension):
+    """Docstrings with the parameters that classes share, as blockbp._base.documented makes them: griffe reads sources."""
+
+    def on_class_instance(self, *, cls, **_):
+        for name, text in _SHARED.items() if cls.docstring else ():
+            text = re.sub("(?m)^    ", "", text)  # sources are indented, and what griffe has of them is not
+            cls.docstring.value = cls.docstring.value.replace("{" + name + "}", text)
 
 
 def name_of(path):
