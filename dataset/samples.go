@@ -198,16 +198,22 @@ func (p *sampleReader) readTable(data []byte) {
 
 // nodes are the columns that are nodes, of a model in its order, and that of weights, -1 if there is none.
 func (p *sampleReader) nodes(names []string) (kept []int, weights int) {
-	ignored, named, model := p.o.given(formats.RoleIgnore), strings.Join(names, "") != "", []sampleColumn(nil)
+	ignored, named, model := p.o.named(formats.RoleIgnore, names), strings.Join(names, "") != "", []sampleColumn(nil)
 	if r := p.o.Recipe; r != nil && len(r.Columns) > 0 && r.Columns[0].Name != "" && named {
 		model = r.Columns
+	}
+	header := formats.Table{Header: names}
+	for _, name := range p.o.given(formats.RoleIgnore) {
+		if p.o.Recipe == nil && header.Column(name) < 0 {
+			p.Add(1, "", option.DidYouMean(name, names), "there is no column %q to ignore", option.Short(name))
+		}
 	}
 	weights = -1
 	for i, name := range names {
 		switch {
 		case name != "" && name == p.o.SampleWeights:
 			weights = i
-		case slices.Contains(ignored, name) && name != "",
+		case ignored[name],
 			named && name == "" && (i == 0 || strings.Join(names[i:], "") == ""): // numbers of rows, or ends of lines
 			p.warn("column %d, %q, is left out", i+1, option.Short(name))
 		case model == nil:

@@ -38,7 +38,7 @@ func TestSamples(t *testing.T) {
 			"[[1 0] [-1 1] [1 -1] [1 0] [-1 0] [-1 0]]", 1},
 		"numbered":    {"0,1,2\n1,0,1\n0,0,0\n", "u,v\n2,0\n0,2\n", ising, "0 1 2", "[[0 1]]", "[[1 0 1] [0 0 0]]", 1},
 		"named edges": {"b,a,c\n1,0,1\n0,0,0\n", "#\nfrom,to\na,c\nb,c\n", ising, "b a c", "[[0 1]]", "[[1 0 1] [0 0 0]]", 2},
-		"left out":    {"id,a,b\nx1,1,0\nx2,0,0\n", "", Options{Untied: true, Spins: true, Columns: []string{"ignore=id"}}, "a b", "[[0 1]]", "[[1 0] [0 0]]", 1},
+		"left out":    {"id,a,b\nx1,1,0\nx2,0,0\n", "", Options{Untied: true, Spins: true, Columns: []string{"ignore=ID"}}, "a b", "[[0 1]]", "[[1 0] [0 0]]", 1},
 		"weights":     {"w,a,b\n0.5,1,0\n2,0,1\n", "", Options{Untied: true, Spins: true, SampleWeights: "w"}, "a b", "[[0 1]]", "[[1 0] [0 1]]", 1},
 		"lattice": {"0,1,1,0,1,0\n1,0,0,1,1,0\n", "",
 			Options{Untied: true, Spins: true, Lattice: "2x3"}, "     ", "[[0 1]]", "[[0 1 1 0 1 0] [1 0 0 1 1 0]]", 7},
@@ -159,6 +159,7 @@ func TestSamplesMistakes(t *testing.T) {
 		oracle.WantError(t, err, "t.csv:columns: they, or their states, are not those of ")
 	}
 	refuses(t, table, Options{Untied: true, SampleWeights: "w"}, `"w" is no column of`)
+	refuses(t, table, Options{Untied: true, Columns: []string{"ignore=w"}}, `there is no column "w" to ignore`)
 	o := ising
 	o.Lattice = "1x2"
 	_, err = FromArrays(Manifest{}, o, &Arrays{Edges: [][2]int32{{0, 1}}, Labels: [][]int32{{0, 1}}})

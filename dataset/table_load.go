@@ -170,7 +170,7 @@ func (l *tableLoader) survey(tables []*formats.Table) (columns []column) {
 	if i := slices.Index(first.Header, ""); i >= 0 && !slices.Contains(taken, i) {
 		l.warn("%s: column %d has no name, as row numbers that pandas writes, and is left out", first.File, i+1)
 	}
-	names := l.features(first)
+	names, texts := l.features(first), l.o.named(formats.RoleText, first.Header)
 	for _, t := range tables {
 		l.wants(t, names, first.File+" has")
 	}
@@ -188,7 +188,7 @@ func (l *tableLoader) survey(tables []*formats.Table) (columns []column) {
 			slices.Contains(splitNames, is) || split && (is == "train" || is == "test") {
 			l.warn("%s: %q is a feature, beside the labels %q; {columns=ignore=%[2]s} omits it", first.File, name, l.rules.Label)
 		}
-		col, err := c.decide(slices.Contains(l.o.given(formats.RoleText), name), func(format string, arguments ...any) {
+		col, err := c.decide(texts[name], func(format string, arguments ...any) {
 			l.warn("%s: "+format, append([]any{first.File}, arguments...)...)
 		})
 		if l.fail(err); col != nil {

@@ -30,6 +30,17 @@ func (o *Options) given(role string) (names []string) {
 	return names
 }
 
+// named returns the columns of a header to which the option Columns gives a role.
+func (o *Options) named(role string, header []string) map[string]bool {
+	t, found := formats.Table{Header: header}, map[string]bool{}
+	for _, name := range o.given(role) {
+		if i := t.Column(name); i >= 0 {
+			found[header[i]] = true
+		}
+	}
+	return found
+}
+
 // validateColumns reports what is wrong with the option Columns by itself.
 func (o *Options) validateColumns() error {
 	for _, text := range o.Columns {
@@ -116,8 +127,9 @@ func (l *tableLoader) identifier(t *formats.Table) int {
 			return 0
 		}
 	}
+	ignored := l.o.named(formats.RoleIgnore, t.Header)
 	for i, name := range t.Header {
-		if !strings.HasSuffix(strings.ToLower(name), "id") || slices.Contains(l.o.given(formats.RoleIgnore), name) {
+		if !strings.HasSuffix(strings.ToLower(name), "id") || ignored[name] {
 			continue
 		}
 		if c := look(name, t); c.missing < 2 && len(c.texts) == c.total {
@@ -181,7 +193,7 @@ func (l *tableLoader) rolesOfEdges(t *formats.Table, isNode func(name string) bo
 
 // features returns the names of the columns of a table that have no role, and are not to be ignored.
 func (l *tableLoader) features(t *formats.Table) (names []string) {
-	taken, ignored := numeric.SetOf(slices.Collect(maps.Values(t.Roles))), numeric.SetOf(l.o.given(formats.RoleIgnore))
+	taken, ignored := numeric.SetOf(slices.Collect(maps.Values(t.Roles))), l.o.named(formats.RoleIgnore, t.Header)
 	for i, name := range t.Header {
 		if name != "" && !taken[i] && !ignored[name] {
 			names = append(names, name)
