@@ -300,7 +300,7 @@ def test_mistakes() -> None:
     wants(r"^X\[1\] has no edge_x, and X\[0\] has some", Graph(x, edges))
     wants(r"^X\[1\]\.edges has the shape \[17, 3\], want \[edges, 2\]; weights, .* are edge_x$", Graph(x, np.c_[edges, edges[:, 0]], edge_x))
     wants(r"^X\[1\]\.x has masked entries, .*, as X\[1\]\.x\.filled\(0\) does$", Graph(np.ma.masked_less(x, np.median(x)), edges, edge_x))
-    wants(r"^X\[1\]\.x has the shape \[16\], want .*; one feature is X\[1\]\.x\[:, None\]$", Graph(x[:, 0], edges, edge_x))
+    wants(r"^X\[1\]\.x has the shape \[16\], want .*; one feature is numpy\.c_\[X\[1\]\.x\]$", Graph(x[:, 0], edges, edge_x))
     wants(r"^X\[1\]\.edges holds float64, want integers; give edges.astype\(int\)$", Graph(x, edges * 1.0, edge_x))
     wants(r"^X\[1\]\.edges holds <U.*; pandas.Index\(names\).get_indexer", Graph(x, edges.astype(str), edge_x))
     wants(r"^X\[1\]\.x has no nodes", Graph(x[:0], edges[:0], edge_x[:0]))
@@ -338,7 +338,11 @@ def test_data_frames() -> None:
     want = GraphCRF().fit(Graph(x, edges), some)
     got = GraphCRF().fit(Graph(frame, edges), pandas.array(some, dtype="string"))
     assert all(np.array_equal(got.coef_[k], want.coef_[k]) for k in want.coef_)
-    assert np.array_equal(GraphCRF().fit(Graph(x, edges), pandas.Series(some)).coef_["node"], want.coef_["node"])
+    for column in (pandas.Series(some), pandas.DataFrame({"y": some})):
+        assert np.array_equal(GraphCRF().fit(Graph(x, edges), column).coef_["node"], want.coef_["node"])
+    rows, column = pandas.DataFrame({"n": range(len(y))}), pandas.DataFrame({"y": y})
+    with pytest.warns(BlockbpWarning, match="labels compared are of nodes whose labels fit has"):
+        assert NodeCRF(Graph(x, edges)).fit(rows, column).score(rows, column) == 1
     numbers = pandas.array([None if k % 4 == 0 else n for k, n in enumerate(labels[0].tolist())], dtype="Int64")
     assert GraphCRF().fit(Graph(x, edges), numbers).coef_["node"].shape == want.coef_["node"].shape
     with pytest.warns(BlockbpWarning, match=r"^X\[0\]\.edges counts the rows of x, 14, 13, 12, …, and not by their names: give x.sort_index\(\)"):

@@ -162,7 +162,7 @@ def numeric(x: Any, dimensions: int, what: str, shape: str) -> NDArray[Any]:
     if np.ma.is_masked(x):
         raise ValueError(f"{what} has masked entries, and a model needs a number for each: fill them in, as {what}.filled(0) does")
     if array.ndim != dimensions:
-        single = f"; one feature is {what}[:, None]" if array.ndim + 1 == dimensions == 2 else ""
+        single = f"; one feature is numpy.c_[{what}]" if array.ndim + 1 == dimensions == 2 else ""
         raise ValueError(f"{what} has the shape {list(array.shape)}, want {shape}{single}")
     if array.dtype.kind == "O":  # as of a data frame with truth values among its columns
         numbers = np.array([is_number(v) for v in array.reshape(-1)], bool)
@@ -313,6 +313,12 @@ def label_array(y: Any) -> NDArray[Any]:
         values = np.ma.getdata(array).reshape(-1)
         values[np.array([not _is_there(v) for v in values], bool)] = None
     return array
+
+
+def row_labels(y: Any) -> NDArray[Any]:
+    """Return the labels of nodes in a row, which may be a column, as of a data frame."""
+    array = label_array(y)
+    return array[:, 0] if array.shape[1:] == (1,) else array
 
 
 def _kind(label: object) -> type:

@@ -478,8 +478,10 @@ class Classifier(Estimator):
         for n, (instance, labels_of) in enumerate(zip(instances, y)):
             shape = instance.shape or (len(instance.x),)
             array = label_array(labels_of)
+            if array.shape == (*shape, 1):
+                array = array[..., 0]  # as a data frame with one column
             if array.shape != shape:
-                raise ValueError(f"y[{n}] has the shape {list(array.shape)}, want {list(shape)} as X[{n}]{_reshaped(n, instance, array)}")
+                raise ValueError(f"y[{n}] has the shape {list(array.shape)}, want {list(shape)} as X[{n}]{_reshaped(instances, n, array)}")
             arrays.append(array)
         return arrays
 
@@ -676,15 +678,15 @@ def weights_of(weights: Any, count: int, what: str) -> NDArray[np.float64]:
     return given.astype(np.float64)
 
 
-def _reshaped(n: int, instance: Instance, y: NDArray[Any]) -> str:
+def _reshaped(instances: Sequence[Instance], n: int, y: NDArray[Any]) -> str:
     """Say how to give labels, or features, that have their axes otherwise."""
-    shape, wanted = y.shape, instance.shape or (len(instance.x),)
-    if shape == (*wanted, 1):
-        return "; give y[..., 0]"
+    instance, shape = instances[n], y.shape
+    wanted = instance.shape or (len(instance.x),)
     if shape[:-1] == wanted:
-        if shape[-1] in (3, 4) and y.dtype.kind in "iu" and y.max() > 1:
-            return "; of colours give numbers, y[..., :3] @ [65536, 256, 1]"
-        return "; of one-hot labels give y.argmax(-1)"
+        colours = shape[-1] in (3, 4) and y.dtype.kind in "iu" and y.max() > 1
+        each = "numpy.asarray({0})[..., :3] @ [65536, 256, 1]" if colours else "numpy.argmax({0}, -1)"
+        remedy = each.format("y") if len(instances) == 1 else f"[{each.format('a')} for a in y]"
+        return f"; of {'colours give numbers,' if colours else 'one-hot labels give'} {remedy}"
     if instance.shape and shape == (wanted[-1], instance.x.shape[1]):
         return f"; X[{n}] is [features, rows, columns]: give numpy.moveaxis(X[{n}], 0, -1)"
     return ""

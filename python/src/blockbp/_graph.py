@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._arrays import Instance, is_mapping, is_tuple, label_array, numeric
+from ._arrays import Instance, is_mapping, is_tuple, numeric, row_labels
 from ._base import Classifier, as_list, documented, flags, same_columns, warn
 from ._model import Model
 from ._run import Folder, ModelError
@@ -280,10 +280,7 @@ def _own_labels(X: Any, name: str) -> Any:
     for n, data in enumerate([X] if _single(X) else as_list(X, "X")):
         if getattr(data, "y", None) is None:
             raise ValueError(f"y is not given, and X[{n}], {type(data).__name__}, has no y of its own")
-        labels = _array(data.y)
-        labels = labels.reshape(-1) if labels.shape[1:] == (1,) else labels
-        mask = getattr(data, name, None)
-        listed.append(_masked(Graph(None, None, mask=mask), labels, n))
+        listed.append(_masked(Graph(None, None, mask=getattr(data, name, None)), _array(data.y), n))
     return listed[0] if _single(X) else listed
 
 
@@ -438,7 +435,7 @@ def _masked(graph: Graph, labels: Any, n: int) -> Any:
         rows, names = (list(given.index) if hasattr(given, "iloc") else [] for given in (graph.x, labels))
         if rows != names and set(rows) == set(names):
             raise ValueError(f"y[{n}] has the index of X[{n}].x in another order: give y.loc[x.index]")
-    labels = label_array(labels)
+    labels = row_labels(labels)
     if graph.mask is None:
         return labels
     mask = _array(graph.mask)

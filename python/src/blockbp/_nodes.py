@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._arrays import Labels, label_array
+from ._arrays import Labels, label_array, row_labels
 from ._base import attach, documented, flags, warn, weights_of
 from ._graph import Graph, GraphCRF, by_order, instance_of
 from ._model import Model
@@ -126,7 +126,7 @@ class NodeCRF(GraphCRF):
     def _labels_of(self, X: Any, y: Any) -> Sequence[Any]:
         if isinstance(y, _Tables):
             return y
-        labels = label_array(y)
+        labels = row_labels(y)
         if self.graph is None:
             return [labels]
         nodes, count = self._nodes(X)
@@ -171,7 +171,7 @@ class NodeCRF(GraphCRF):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:  # type: ignore[override]
         """Return the share, by weight, of the known labels that predict finds. It is an error where none is known."""
-        found, codes = self.predict(X) == label_array(y), self._truth(X, y, {})[1]
+        found, codes = self.predict(X) == row_labels(y), self._truth(X, y, {})[1]
         known = (codes if self.graph is None else codes[self._nodes(X)[0]]) != -1
         if self.known_ is not None and (held := int((self.known_[self._nodes(X)[0]][known] >= 0).sum())):
             warn([f"{held} of the {known.sum()} labels compared are of nodes whose labels fit has, and holds, so that they count as right: leave these rows out"])
