@@ -182,7 +182,8 @@ func TestSheetsColumns(t *testing.T) {
 	}
 	folder := writeFiles(t, map[string]string{"people.csv": nodes, "friends.csv": edges})
 	paths := []string{filepath.Join(folder, "people.csv"), filepath.Join(folder, "friends.csv")}
-	set, err := Open(t.Context(), paths, Options{Columns: []string{"id=key", "label=kind", "text=CODE", "ignore=X", "source=one", "target=two"}})
+	set, err := Open(t.Context(), paths, Options{Columns: strings.Split("id=key,label=kind,text=CODE,ignore=X,"+
+		"source=one,target=two", ",")})
 	oracle.OK(t, err)
 	n := set.Schema.NodeTypes[0]
 	if in := set.Instances[0]; in.Name != "people" || in.Graph.NumEdges() != 1000 || len(n.FeatureNames) != 3+101+1 || n.FeatureNames[2] != "code=2" || n.FeatureNames[103] != "big (other)" || !cmp.Equal(n.States, []string{"a", "b"}) {
