@@ -63,31 +63,11 @@ func (l *loader) advise() {
 // are far smaller, as in other units; of data to learn from, where a number such as -9999 seems to say that none is
 // known, which tables tell of themselves.
 func (l *loader) compareScales() {
-	// About so many nodes are looked at; of few nodes all may have small numbers; others are factors.
-	const looked, few, far, farther = 1 << 12, 20, 20, 900
+	const few, far, farther = 20, 20, 900 // of few nodes all may have small numbers; others are factors
 	r, types := &l.set.Recipe, l.set.Schema.NodeTypes
 	learned := l.o.Recipe == nil && r.Sheets == nil
 	for a, t := range types {
-		nodes, row, seen := 0, make([]float64, t.Features), make([]float64, t.Features)
-		next, outside := slices.Clone(seen), make([]int, t.Features)
-		least := slices.Repeat([]float64{math.Inf(1)}, t.Features)
-		low, high := r.usual(a, t.Features)
-		for _, in := range l.set.Instances {
-			f := in.NodeFeatures(a)
-			read := f.Reader()
-			for s := 0; s < f.Rows() && f.Data().Start == nil && t.Copies == 0; s += 1 + f.Rows()/looked {
-				read(row, s)
-				for j, x := range row {
-					if x < low[j] || x > high[j] {
-						outside[j]++
-					}
-					if x, least[j] = math.Abs(x), min(least[j], x); x != seen[j] {
-						seen[j], next[j] = max(x, seen[j]), max(next[j], min(x, seen[j]))
-					}
-				}
-				nodes++
-			}
-		}
+		seen, next, least, outside, nodes := l.look(a)
 		if l.o.Recipe == nil && nodes > 0 {
 			r.Scales = append(r.Scales, seen)
 			r.Least = append(r.Least, least[:len(least)*min(1, nodes/few)])
@@ -95,7 +75,7 @@ func (l *loader) compareScales() {
 		if len(r.Scales) <= a || l.o.Recipe != nil && len(r.Scales) != len(types) || len(r.Scales[a]) != t.Features {
 			continue
 		}
-		odd, small, others, names := -1, -1, 0, slices.Concat(t.FeatureNames, crf.NumberedStates(t.Features))
+		odd, small, apart, others, names := -1, -1, -1, 0, slices.Concat(t.FeatureNames, crf.NumberedStates(t.Features))
 		for j, was := range r.Scales[a] {
 			if text := fmt.Sprint(was); learned && next[j] > 0 && was > max(9, 2*next[j]) && formats.Nines.MatchString(text) &&
 				(least[j] == -was || was > 999 && text[0] == '9') { // 99 and 32768 may be a count and a bit
@@ -103,9 +83,10 @@ func (l *loader) compareScales() {
 					"write their mean there, and beside it a feature that is 1 where none is known", names[j], text)
 				learned = false // once is enough
 			}
-			if is := seen[j]; was > 0 && is > far*was || is > 0 && farther*is < was && nodes > few ||
-				2*outside[j] > max(nodes, few) {
+			if is := seen[j]; was > 0 && is > far*was || is > 0 && farther*is < was && nodes > few {
 				odd = j
+			} else if 2*outside[j] > max(nodes, few) {
+				apart = j
 			} else if is > 0 && far*is < was && nodes > few {
 				small, others = j, others-1
 			} else if is > 0 { // as a bias is
@@ -116,8 +97,40 @@ func (l *loader) compareScales() {
 			odd = max(odd, small)
 			l.warn("feature %q of nodes is %.6g at most, and %.6g in what the model learned from: has it the same unit?",
 				names[odd], seen[odd], r.Scales[a][odd])
+		} else if apart >= 0 {
+			l.warn("feature %q of nodes is outside of %.6g to %.6g, where the model has learned, in most nodes, by more "+
+				"than half of that range: has it the same unit, or are these other places or times?",
+				names[apart], r.Least[a][apart], r.Scales[a][apart])
 		}
 	}
+}
+
+// look finds, of every feature of the nodes of a type, the two largest magnitudes, the smallest number, and how many are
+// outside of what is usual, of so many nodes, about looked of an instance.
+func (l *loader) look(a int) (seen, next, least []float64, outside []int, nodes int) {
+	const looked = 1 << 12
+	t := &l.set.Schema.NodeTypes[a]
+	row := make([]float64, t.Features)
+	seen, next, outside = slices.Clone(row), slices.Clone(row), make([]int, t.Features)
+	least = slices.Repeat([]float64{math.Inf(1)}, t.Features)
+	low, high := l.set.Recipe.usual(a, t.Features)
+	for _, in := range l.set.Instances {
+		f := in.NodeFeatures(a)
+		read := f.Reader()
+		for s := 0; s < f.Rows() && f.Data().Start == nil && t.Copies == 0; s += 1 + f.Rows()/looked {
+			read(row, s)
+			for j, x := range row {
+				if x < low[j] || x > high[j] {
+					outside[j]++
+				}
+				if x, least[j] = math.Abs(x), min(least[j], x); x != seen[j] {
+					seen[j], next[j] = max(x, seen[j]), max(next[j], min(x, seen[j]))
+				}
+			}
+			nodes++
+		}
+	}
+	return seen, next, least, outside, nodes
 }
 
 // usual is in what range a model expects most numbers of each feature of nodes: that of what it learned from, and half
@@ -126,8 +139,9 @@ func (r *Recipe) usual(a, features int) (low, high []float64) {
 	low, high = slices.Repeat([]float64{math.Inf(-1)}, features), slices.Repeat([]float64{math.Inf(1)}, features)
 	if a < len(r.Least) && len(r.Least[a]) == features && a < len(r.Scales) && len(r.Scales[a]) == features {
 		for j, least := range r.Least[a] {
-			margin := (r.Scales[a][j] - least) / 2
-			low[j], high[j] = least-margin, r.Scales[a][j]+margin
+			if margin := (r.Scales[a][j] - least) / 2; margin > 0 { // a constant has no unit
+				low[j], high[j] = least-margin, r.Scales[a][j]+margin
+			}
 		}
 	}
 	return low, high

@@ -205,7 +205,11 @@ func (p *sampleReader) nodes(names []string) (kept []int, weights int) {
 	header := formats.Table{Header: names}
 	for _, name := range p.o.given(formats.RoleIgnore) {
 		if p.o.Recipe == nil && header.Column(name) < 0 {
-			p.Add(1, "", option.DidYouMean(name, names), "there is no column %q to ignore", option.Short(name))
+			remedy := option.DidYouMean(name, names)
+			if !named {
+				remedy = "the table has no names of columns"
+			}
+			p.Add(1, "", remedy, "there is no column %q to ignore", option.Short(name))
 		}
 	}
 	weights = -1

@@ -22,8 +22,8 @@ import (
 //	F bounds the objective            F fell by a share, enoughFall, of what the slope promised (Armijo)  acceptOrShrink
 //
 // After a step that is refused messages go back to those of the origin, and the next step is shorter, or damped more.
-// Weights at the origin stay accepted whatever F is there, if it is a bound: then a run that a limit ends has its lowest
-// point in the end.
+// Weights at the origin stay accepted whatever F is there, if it is a bound. Then a run that a limit ends has its
+// lowest point in the end.
 type descent struct {
 	descentState
 	run       *inference
@@ -96,9 +96,6 @@ func newDescent(m *messages, curvature *lbfgs.Curvature, dense *linear.Dense) *d
 	}
 	return d
 }
-
-// mayLag reports that steps are judged before messages have settled, as F is a bound, and nothing solves for messages.
-func (d *descent) mayLag() bool { return d.run.holds.bounded && d.messages.keepsCopies() }
 
 // dampsSteps reports whether weights and messages make the damped steps of Levenberg and Marquardt together, as they do
 // where F is convex and smooth in both, and a system is small enough to solve (linear.Response).
@@ -279,7 +276,8 @@ func (d *descent) ledByVisits() bool { return d.fromVisits && d.alpha == 1 && d.
 // parabola through F and its slope at the origin and F here, kept between a tenth and half of the step.
 func (d *descent) shrink(theta []float64, lacks float64, finite bool) {
 	alpha := d.alpha
-	d.lags = d.mayLag()
+	// Messages lag where F bounds, and nothing solves for them.
+	d.lags = d.run.holds.bounded && d.messages.keepsCopies()
 	if d.ledByVisits() { // visits have led astray, weights and messages
 		d.messages.reset()
 		d.move(theta, 0)

@@ -319,14 +319,14 @@ func (o written) checkWay() error {
 
 // readAs says under which other name, if that is another, the command reads the file at
 // a path: " (as --evidence e)", or "" where it does not read it.
-func (f *files) readAs(path string) string {
+func (f *files) readAs(path string) option.Text {
 	info, err := os.Stat(path)
 	if err != nil || info.IsDir() {
 		return ""
 	}
 	for _, is := range f.identities() {
 		if os.SameFile(info, is.info) {
-			return fmt.Sprintf(" (as %s)", is.name)
+			return option.Text(" (as " + is.name + ")")
 		}
 	}
 	return ""

@@ -112,15 +112,16 @@ func (p *Prepared) openEdges(ctx context.Context) (said string, err error) {
 			"and %d learn them together; compare with {no-edges}", p.Group.Size()), nil
 	}
 	chosen := Candidate{Edges: grid[len(grid)-1].Edges}
+	rest := ""
 	if p.asked.leavesPrior() {
 		chosen.Prior = grid[len(grid)-1].Prior
 		p.Options.Prior = chosen.Prior
+		rest = map[bool]string{true: ", and classes to be equally frequent", false: ", and features to tell little"}[p.bare()]
 	}
 	p.Options.Edges = chosen.Edges.String()
-	borne := map[bool]option.Text{true: " and edges bear out"}[!p.large()]
-	rest := map[bool]option.Text{true: "classes to be equally frequent", false: "features to tell little"}[p.bare()]
+	borne := map[bool]string{true: " and edges bear out"}[p.mostHidden() && !p.large()]
 	return fmt.Sprintf("{note=few-labels}few labels: %d are too few to choose by, neighbours are taken to be alike, as "+
-		"far as degrees and the number of states justify%s, and %s: %s",
+		"far as degrees and the number of states justify%s%s: %s",
 		len(knownLabels(p.Problem.Data[0])), borne, rest, chosen), nil
 }
 
@@ -142,7 +143,7 @@ func (p *Prepared) candidates(ctx context.Context) (grid []Candidate, err error)
 	}
 	borne, err := p.borneOut(ctx, usual)
 	if p.fewLabels() {
-		if balances {
+		if balances && (p.bare() || p.plainEdges()) {
 			grid = []Candidate{{Hops: given, Edges: usual, Prior: even}, {Hops: given, Edges: apart, Prior: even},
 				{Hops: given, Edges: borne, Prior: even}}
 		}
@@ -191,10 +192,20 @@ func (p *Prepared) hides() bool {
 		return false
 	}
 	pairs := pairsOf(data[0])
-	featured := slices.ContainsFunc(p.Problem.Model.Schema.EdgeTypes, func(t crf.EdgeType) bool {
+	return pairs <= togetherPairs || pairs <= largestPairs && !p.featured()
+}
+
+// featured reports whether edges have features that rules do not know.
+func (p *Prepared) featured() bool {
+	return slices.ContainsFunc(p.Problem.Model.Schema.EdgeTypes, func(t crf.EdgeType) bool {
 		return t.Features > 1 && (t.Features > 2 || weightColumn(&t) < 0) || t.Copies > 0
 	})
-	return pairs <= togetherPairs || pairs <= largestPairs && !featured
+}
+
+// plainEdges reports whether the rule of few labels leaves nothing out that edges could tell.
+func (p *Prepared) plainEdges() bool {
+	schema := &p.Problem.Model.Schema
+	return !p.featured() && len(carriers(schema, p.Set.Instances, edgesBalanced)) == len(schema.EdgeTypes)
 }
 
 // fewLabels reports that labels are too few to choose strengths of edges by.
@@ -204,14 +215,15 @@ func (p *Prepared) fewLabels() bool {
 }
 
 // fewPrior is the prior of the weights of nodes that few labels justify: what all features tell together has the
-// deviation 0.2, so that it decides where edges tell nothing, and gives way to labelled neighbours.
+// deviation ½, so that it decides where edges tell little, and gives way to several labelled neighbours. With ⅕
+// features that tell much lose up to 19 points, with 1 those that tell nothing gain hardly any (results/README.md).
 func (p *Prepared) fewPrior() float64 {
-	const together = 0.2
-	most := slices.MaxFunc(p.Problem.Model.Schema.NodeTypes,
-		func(a, b crf.NodeType) int { return cmp.Compare(a.Features, b.Features) }).Features
 	if p.bare() {
 		return evenPrior
 	}
+	const together = 0.5
+	most := slices.MaxFunc(p.Problem.Model.Schema.NodeTypes,
+		func(a, b crf.NodeType) int { return cmp.Compare(a.Features, b.Features) }).Features
 	return max(evenPrior, rounded(together/math.Sqrt(float64(most))))
 }
 

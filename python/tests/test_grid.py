@@ -255,7 +255,7 @@ def test_mistakes() -> None:
     bad = X.copy()
     bad[2, 3, 4, 1] = np.nan
     wants(r"^X\[2\]\[3, 4, 1\]: feature is NaN, want a finite number", X=bad)
-    wants(r"^X\[1\] has 2 features, want 3 as X\[0\]", X=[X[0], X[1][..., :2]], y=y[:2])
+    wants(r"^X\[1\] has 2 features, want 3 as X\[0\]$", X=[X[0], X[1][..., :2]], y=y[:2])
     wants(r"^X\[0\] has the shape \[12, 10\], want \[rows, columns, features\]; grey pictures are X\[..., None\], a single picture is \[X\]", X=X[..., 0])
     wants(r"^y\[0\] has the shape \[12, 10\], want \[3, 12\] as X\[0\]; X\[0\] is \[features, rows, columns\]: give numpy.moveaxis\(X\[0\], 0, -1\)", X=np.moveaxis(X, -1, 1))
     wants(r"^y\[0\] .* give \[numpy.argmax\(a, -1\) for a in y\]$", y=np.eye(3)[y])

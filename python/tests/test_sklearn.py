@@ -267,9 +267,12 @@ def test_scores_by_name(estimator: type) -> None:
     assert repr(scorer("accuracy")) == "scorer('accuracy')"
     assert scorer(make_scorer(accuracy_score))(crf, X[3:], y[3:]) == crf.score(X[3:], y[3:])
     assert make_scorer(lambda y, found: len(y) - len(found))(crf, X[3:], y[3:]) == 0  # a score of one's own
+    pipe = make_pipeline(FunctionTransformer(), crf)
+    assert scorer("accuracy")(pipe, X[3:], y[3:]) == crf.score(X[3:], y[3:])
     for name in ("accuracy", "roc_auc", "f1_macro"):
-        with pytest.raises(ValueError, match=r'wants a label a sample, .* scoring=blockbp.scorer\("accuracy"\) compares all nodes'):
-            get_scorer(name)(crf, X[3:], y[3:])
+        for tried in (crf, pipe):
+            with pytest.raises(ValueError, match=r'wants one label for each sample, .* scoring=blockbp.scorer\("accuracy"\)'):
+                get_scorer(name)(tried, X[3:], y[3:])
     scores = cross_val_score(estimator(n_jobs=1), X, y, cv=KFold(2), scoring=scorer("neg_log_loss"), n_jobs=2)
     assert scores.shape == (2,) and np.isfinite(scores).all()
 

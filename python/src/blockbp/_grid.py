@@ -118,7 +118,7 @@ class GridCRF(Classifier):
             *axes, features = x.shape
             shape = tuple(axes)
             if features != wanted:
-                first = len(x) == (len(pictures[0]) if fitting else wanted)
+                first = len(x) == (len(pictures[0]) if fitting else wanted) and len(x) == min(x.shape)
                 turn = f"; of [features, rows, columns] give numpy.moveaxis(X[{n}], 0, -1)" if first else ""
                 raise ValueError(f"X[{n}] has {features} features, want {wanted} as {'X[0]' if fitting else 'in fit'}{turn}")
             if 0 in shape:

@@ -51,11 +51,22 @@ def refuse_score(estimator: Any) -> None:
     while frame.f_back and (frame := frame.f_back):
         given = frame.f_locals if frame.f_globals.get("__name__") == "sklearn.metrics._scorer" else {}
         measure = getattr(given.get("self"), "_score_func", None)
-        if given.get("estimator") is estimator and str(getattr(measure, "__module__", "")).startswith("sklearn."):
+        if unwrapped(given.get("estimator"))[0] is estimator and str(getattr(measure, "__module__", "")).startswith("sklearn."):
             raise ValueError(
-                f"scoring by {measure.__name__} wants a label a sample, and those of {type(estimator).__name__} have a label a node: "
-                'scoring=blockbp.scorer("accuracy") compares all nodes, and takes the names of scikit-learn and what make_scorer made'
+                f"scikit-learn's {measure.__name__} wants one label for each sample, and a sample of {type(estimator).__name__} has one for "
+                'each node: give scoring=blockbp.scorer("accuracy"), which also takes other names of scikit-learn, and what make_scorer made'
             )
+
+
+def unwrapped(estimator: Any, X: Any = None) -> tuple[Any, Any]:
+    """Return the estimator within searches and pipelines, and X as the steps before it leave it."""
+    while hasattr(estimator, "best_estimator_") or hasattr(estimator, "steps"):
+        if hasattr(estimator, "best_estimator_"):
+            estimator = estimator.best_estimator_
+        else:
+            X = X if X is None or len(estimator.steps) == 1 else estimator[:-1].transform(X)
+            estimator = estimator.steps[-1][1]
+    return estimator, X
 
 
 def checked_table(estimator: Any, X: Any, y: Any, fitting: bool) -> tuple[Any, Any]:
@@ -119,6 +130,7 @@ class scorer:
         self.name, self._score = name, import_module("sklearn.metrics").get_scorer(name)
 
     def __call__(self, estimator: Any, X: Any, y: Any, **images: Any) -> float:
+        estimator, X = unwrapped(estimator, X)
         labels, codes = estimator._truth(X, y, images)
         known = np.flatnonzero(codes != -1)
         truth = np.array(labels[known].tolist())  # hidden ones may have been of other types
