@@ -105,8 +105,8 @@ func (l *loader) compareScales() {
 	}
 }
 
-// look finds, of every feature of the nodes of a type, the two largest magnitudes, the smallest number, and how many are
-// outside of what is usual, of so many nodes, about looked of an instance.
+// look finds for every feature of a type of nodes its two largest magnitudes, its smallest number, and how many of its
+// numbers are outside the usual range. It looks at so many nodes, which are all but of large instances.
 func (l *loader) look(a int) (seen, next, least []float64, outside []int, nodes int) {
 	const looked = 1 << 12
 	t := &l.set.Schema.NodeTypes[a]
