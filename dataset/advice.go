@@ -67,10 +67,11 @@ func (l *loader) compareScales() {
 	r, types := &l.set.Recipe, l.set.Schema.NodeTypes
 	learned := l.o.Recipe == nil && r.Sheets == nil
 	for a, t := range types {
-		seen, next, least, outside, nodes := l.look(a)
+		seen, next, least, most, outside, nodes := l.look(a)
 		if l.o.Recipe == nil && nodes > 0 {
 			r.Scales = append(r.Scales, seen)
-			r.Least = append(r.Least, least[:len(least)*min(1, nodes/few)])
+			enough := t.Features * min(1, nodes/few)
+			r.Least, r.Most = append(r.Least, least[:enough]), append(r.Most, most[:enough])
 		}
 		if len(r.Scales) <= a || l.o.Recipe != nil && len(r.Scales) != len(types) || len(r.Scales[a]) != t.Features {
 			continue
@@ -100,19 +101,19 @@ func (l *loader) compareScales() {
 		} else if apart >= 0 {
 			l.warn("feature %q of nodes is outside of %.6g to %.6g, where the model has learned, in most nodes, by more "+
 				"than half of that range: has it the same unit, or are these other places or times?",
-				names[apart], r.Least[a][apart], r.Scales[a][apart])
+				names[apart], r.Least[a][apart], r.Most[a][apart])
 		}
 	}
 }
 
-// look finds for every feature of a type of nodes its two largest magnitudes, its smallest number, and how many of its
-// numbers are outside the usual range. It looks at so many nodes, which are all but of large instances.
-func (l *loader) look(a int) (seen, next, least []float64, outside []int, nodes int) {
+// look finds for every feature of a type of nodes its two largest magnitudes, its smallest and its largest number, and how
+// many of its numbers are outside the usual range. It counts the nodes that it looks at, of a large instance a part.
+func (l *loader) look(a int) (seen, next, least, most []float64, outside []int, nodes int) {
 	const looked = 1 << 12
 	t := &l.set.Schema.NodeTypes[a]
 	row := make([]float64, t.Features)
 	seen, next, outside = slices.Clone(row), slices.Clone(row), make([]int, t.Features)
-	least = slices.Repeat([]float64{math.Inf(1)}, t.Features)
+	least, most = slices.Repeat([]float64{math.Inf(1)}, t.Features), slices.Repeat([]float64{math.Inf(-1)}, t.Features)
 	low, high := l.set.Recipe.usual(a, t.Features)
 	for _, in := range l.set.Instances {
 		f := in.NodeFeatures(a)
@@ -123,24 +124,25 @@ func (l *loader) look(a int) (seen, next, least []float64, outside []int, nodes 
 				if x < low[j] || x > high[j] {
 					outside[j]++
 				}
-				if x, least[j] = math.Abs(x), min(least[j], x); x != seen[j] {
+				least[j], most[j] = min(least[j], x), max(most[j], x)
+				if x = math.Abs(x); x != seen[j] {
 					seen[j], next[j] = max(x, seen[j]), max(next[j], min(x, seen[j]))
 				}
 			}
 			nodes++
 		}
 	}
-	return seen, next, least, outside, nodes
+	return seen, next, least, most, outside, nodes
 }
 
 // usual is in what range a model expects most numbers of each feature of nodes: that of what it learned from, and half
 // as much again on both sides.
 func (r *Recipe) usual(a, features int) (low, high []float64) {
 	low, high = slices.Repeat([]float64{math.Inf(-1)}, features), slices.Repeat([]float64{math.Inf(1)}, features)
-	if a < len(r.Least) && len(r.Least[a]) == features && a < len(r.Scales) && len(r.Scales[a]) == features {
+	if a < min(len(r.Least), len(r.Most)) && len(r.Least[a]) == features && len(r.Most[a]) == features {
 		for j, least := range r.Least[a] {
-			if margin := (r.Scales[a][j] - least) / 2; margin > 0 { // a constant has no unit
-				low[j], high[j] = least-margin, r.Scales[a][j]+margin
+			if margin := (r.Most[a][j] - least) / 2; margin > 0 { // a constant has no unit
+				low[j], high[j] = least-margin, r.Most[a][j]+margin
 			}
 		}
 	}

@@ -66,10 +66,11 @@ type Recipe struct {
 	Pairs      []int32        `json:"pairs,omitempty"`       // ends of their edges, before any is left out; nil: all
 	LabelNames []int          `json:"label_names,omitempty"` // node types whose labels are numbers that name states
 	About      string         `json:"about,omitempty"`       // what the data said for those who read the model
-	// Scales are the largest magnitudes of every feature of nodes in training, of each node type, and Least the smallest
-	// numbers, nil where nodes are few.
+	// Scales are the largest magnitudes of every feature of nodes in training, of each node type, and Least and Most the
+	// smallest and the largest numbers, empty where nodes are few.
 	Scales [][]float64 `json:"scales,omitempty"`
 	Least  [][]float64 `json:"least,omitempty"`
+	Most   [][]float64 `json:"most,omitempty"`
 }
 
 // ParseRecipe reads a recipe from JSON; unknown fields, which a newer program may have written, are refused.

@@ -442,6 +442,10 @@ func TestOtherUnits(t *testing.T) {
 		notes := strings.Join(mustOpen(t, table(scale), model).Warnings, "\n")
 		oracle.Equal(t, strings.Contains(notes, `feature "y" of nodes is`), want, "a note of %v: %s", scale, notes)
 	}
+	notes := strings.Join(mustOpen(t, table(2000), modelOf(mustOpen(t, table(-1000), Options{}))).Warnings, "\n")
+	if want := `feature "y" of nodes is outside of -7000 to -3000,`; !strings.Contains(notes, want) {
+		t.Errorf("a note %q, want %s", notes, want)
+	}
 }
 
 // TestWeightOfAnyName: the role weight gives a column that name, also in data for the model.

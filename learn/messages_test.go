@@ -23,7 +23,7 @@ func crawling(t testing.TB, coupling float64) Problem {
 	return p.startingAt(w)
 }
 
-// TestPassMomentum: whole passes end where they end without momentum, in fewer; sweeps that come first leave gradients.
+// TestPassMomentum: whole passes end where they end without momentum, in fewer.
 func TestPassMomentum(t *testing.T) {
 	oracle.Long(t)
 	p := crawling(t, 8)

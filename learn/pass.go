@@ -16,7 +16,7 @@ type passState struct {
 	Infeasible        bool    // consistent beliefs of this pass take a forbidden state
 	Gap               float64 // F less the value of consistent beliefs; NaN: neither is a bound; +Inf: Infeasible
 	StartUpper        float64 // F when this pass began
-	Momentum          int     // rounds since momentum began anew (messages.beginRound): β grows with them
+	Momentum          int     // whole passes since momentum began anew (messages.beginRound): β grows with them
 }
 
 // noteResidual takes note of the largest change of a message in the first sweeps of a visit.

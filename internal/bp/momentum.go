@@ -14,7 +14,7 @@ import (
 //	y_k = x_k + β_k (x_k − x_{k−1})
 //
 // (Nesterov, 1983). Log-messages and log-beliefs move alike, as (4) is linear in them but for a constant of each
-// belief, on which no message depends. Then the width counts, not its square (results/README.md). Where some c_s is
+// belief, on which no message depends. Then the width counts, not its square. Where some c_s is
 // negative no dual is convex in messages, and such steps diverge.
 
 // mostMomentum bounds β_k: with (k−1)/(k+2) alone, what is nearly at rest overshoots. Which β is best depends on the

@@ -79,7 +79,7 @@ const (
 	// mostPairs of states on edges, all candidates would take longer than minutes in all folds: one
 	// fold tells enough, and features and prior stay. With more than largestPairs edges are learned.
 	leastLabels, mostLabels, mostPairs, largestPairs = 2 * mostFolds, 2000, 1 << 20, 1 << 24
-	// leastSigned is how many tell whether neighbours without features are alike or differ. That has to make labels e
+	// leastSigned is how many few labels tell whether neighbours are alike or differ. That has to make labels e
 	// times as likely, which is leastEvidence: by standard errors alone eight labels took a ring of classes, where
 	// neighbours are alike, for another now and then.
 	leastSigned, leastEvidence = 4, 1
@@ -94,7 +94,7 @@ const (
 )
 
 // openEdges decides, where options and data leave it open how edges are made, which candidates folds of labels choose
-// from, or, of labels that are too few, and nodes without features, what is justified. It says so.
+// from, or, where labels are too few for that, what is justified. It says so.
 func (p *Prepared) openEdges(ctx context.Context) (said string, err error) {
 	if !p.hides() {
 		return "", nil
@@ -216,7 +216,7 @@ func (p *Prepared) fewLabels() bool {
 
 // fewPrior is the prior of the weights of nodes that few labels justify: what all features tell together has the
 // deviation ½, so that it decides where edges tell little, and gives way to several labelled neighbours. With ⅕
-// features that tell much lose up to 19 points, with 1 those that tell nothing gain hardly any (results/README.md).
+// features that tell much lose up to 19 points, with 1 those that tell nothing gain a third (results/README.md).
 func (p *Prepared) fewPrior() float64 {
 	if p.bare() {
 		return evenPrior
