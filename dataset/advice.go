@@ -106,8 +106,8 @@ func (l *loader) compareScales() {
 	}
 }
 
-// look finds for every feature of a type of nodes its two largest magnitudes, its smallest and its largest number, and how
-// many of its numbers are outside the usual range. It counts the nodes that it looks at, of a large instance a part.
+// look finds for every feature of a type of nodes its two largest magnitudes, its smallest and its largest number, and
+// how many of its numbers are outside the usual range. It counts the nodes that it looks at, a part of large instances.
 func (l *loader) look(a int) (seen, next, least, most []float64, outside []int, nodes int) {
 	const looked = 1 << 12
 	t := &l.set.Schema.NodeTypes[a]
