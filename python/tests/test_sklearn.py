@@ -270,7 +270,7 @@ def test_scores_by_name(estimator: type) -> None:
     pipe = make_pipeline(FunctionTransformer(), crf)
     assert scorer("accuracy")(pipe, X[3:], y[3:]) == crf.score(X[3:], y[3:])
     for name in ("accuracy", "roc_auc", "f1_macro"):
-        for tried in (crf, pipe):
+        for tried in (crf,) if name == "roc_auc" else (crf, pipe):  # scikit-learn 1.7 fails by itself there
             with pytest.raises(ValueError, match=r'wants one label for each sample, .* scoring=blockbp.scorer\("accuracy"\)'):
                 get_scorer(name)(tried, X[3:], y[3:])
     scores = cross_val_score(estimator(n_jobs=1), X, y, cv=KFold(2), scoring=scorer("neg_log_loss"), n_jobs=2)

@@ -50,7 +50,7 @@ def refuse_score(estimator: Any) -> None:
     frame = sys._getframe()
     while frame.f_back and (frame := frame.f_back):
         given = frame.f_locals if frame.f_globals.get("__name__") == "sklearn.metrics._scorer" else {}
-        measure = getattr(given.get("self"), "_score_func", None)
+        measure: Any = getattr(given.get("self"), "_score_func", None)
         if unwrapped(given.get("estimator"))[0] is estimator and str(getattr(measure, "__module__", "")).startswith("sklearn."):
             raise ValueError(
                 f"scikit-learn's {measure.__name__} wants one label for each sample, and a sample of {type(estimator).__name__} has one for "
