@@ -1,8 +1,6 @@
 package learn
 
 import (
-	"math"
-
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/simd"
 )
@@ -18,7 +16,7 @@ import (
 //
 // θ̄ being the mean of the θ_b. That is a whole step at every visit: no length has to be chosen, however old the
 // gradient is. With one block θ̄ is θ. Such steps know nothing of messages that have not arrived. They are made as long
-// as they lower the gradient much (leads), and then descent on F goes on (descent.go).
+// as they lower the gradient enough (leads), and then descent on F goes on (descent.go).
 type incremental struct {
 	incrementalState
 	run      *inference
@@ -31,6 +29,7 @@ type incrementalState struct {
 	visits    int       // made
 	mean      []float64 // θ̄
 	weightsAt []float64 // [visits of a pass][tied weights] θ_b
+	lastNorm  float64   // of the gradient, a pass ago
 }
 
 func newIncremental(run *inference) *incremental {
@@ -43,16 +42,22 @@ func newIncremental(run *inference) *incremental {
 	return e
 }
 
-// leftByPass is what each pass of visits leaves of the gradient, at most, for another one to follow: photographs, where
-// messages carry little at first, are let into two or three, and networks of stronger couplings into one
+// A pass of visits is followed by another one where it leaves at most firstLeft of the gradient, if it is the first, and
+// at most laterLeft if not. The first one tells how strong couplings are: where they are weak, messages carry little,
+// and blocks that were visited at different times agree. A pass of visits takes a quarter of the time of a step of
+// descent, and so may gain less. Photographs are let into seven passes, networks of strong couplings into one or two
 // (results/README.md).
-const leftByPass = 0.2
+const firstLeft, laterLeft = 0.2, 0.9
 
 // leads reports, at the end of a pass, that another one follows: none where a pass has one visit. The norm of the
 // gradient decides, as F is not known where blocks were visited at different weights.
 func (e *incremental) leads() bool {
-	passes, p := e.visits/e.run.schedule.perPass(), &e.run.progress
-	return e.run.schedule.perPass() > 1 && p.GradientNorm <= p.FirstNorm*math.Pow(leftByPass, float64(passes))
+	perPass, norm, last, left := e.run.schedule.perPass(), e.run.progress.GradientNorm, e.lastNorm, laterLeft
+	if e.visits == perPass {
+		left = firstLeft
+	}
+	e.lastNorm = norm
+	return perPass > 1 && norm <= left*last
 }
 
 // begin starts where all terms of the gradient were taken at the same weights, theta.
@@ -64,6 +69,7 @@ func (e *incremental) begin(theta []float64) {
 		}
 	}
 	copy(e.mean, theta)
+	e.lastNorm = e.run.progress.GradientNorm
 }
 
 // takeVisit renews θ̄ and ḡ, given the weights of the visit that schedule.pick chose last and the gradient after it. An
