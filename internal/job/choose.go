@@ -33,7 +33,7 @@ import (
 //     that one, unless it falls behind a rival before (fallsBehind). Its score is the log loss of these at the best
 //     power of beliefs; priors of strength, power and prior, and mistakes not seen yet, add to it.
 //  4. decide takes a finalist. The first is what is usual, or else the simplest. A later one is chosen where its score
-//     is smaller by more than one standard error of the difference, or by two against what is usual.
+//     is smaller by more than one standard error of the difference, or two against what is usual; edges alone need none.
 //  5. choice.json and the report keep all finalists, each the best of its kind, and a note says what was chosen.
 //  6. chosen prepares the training anew: it learns from all labels, and nothing that a fold has learned stays.
 
@@ -588,7 +588,8 @@ func difference(a, b []float64) (mean, err float64) {
 // against what is usual, or for edges that make neighbours differ, which take leastEvidence of all labels, too. What is
 // usual is the first one, if it has edges: what is learned where no label is hidden, with labels of most nodes, or,
 // without features, what fewer labels have. Fewer labels tell whether neighbours are alike. If they are, their edges
-// tell how much: the strength that these bear out is taken unless all labels have twice leastEvidence against it.
+// tell how much: the strength that these bear out is taken unless all labels have twice leastEvidence against it. Edges
+// alone, without weights of features, are no less simple than features, and have to be no surer.
 func (c *selection) decide(finalists []*trial) *Choice {
 	made := &Choice{Metric: c.metric, Cut: c.late()}
 	chosen, best := finalists[0], slices.MinFunc(finalists, byScore)
@@ -599,6 +600,8 @@ func (c *selection) decide(finalists []*trial) *Choice {
 		switch {
 		case borne:
 			err = -2 * evidence
+		case t.Prior == evenPrior && chosen.Prior != evenPrior:
+			err = 0
 		case t.Edges.strength < 0:
 			err = max(evidence, 2*err)
 		case usual && chosen.asked.Edges != noEdges:

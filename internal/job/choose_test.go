@@ -378,6 +378,8 @@ func TestDecide(t *testing.T) {
 	}
 	sure := made("potts:1", .38)
 	sure.surprise = 20 // half of which is more than 100 labels gain
+	alone := made("potts:1", .5)
+	alone.Prior = evenPrior
 	for name, c := range map[string]struct {
 		finalists []*trial
 		want      string
@@ -387,6 +389,7 @@ func TestDecide(t *testing.T) {
 		"no more than by noise": {[]*trial{noisy(made(none, .51), .2), made("potts:1", .5)}, none},
 		"neighbours differ":     {[]*trial{noisy(made(none, .53), .2), made("potts:-1", .5)}, none},
 		"they surely differ":    {[]*trial{noisy(made(none, .55), .2), made("potts:-1", .5)}, "potts:-1"},
+		"edges without weights": {[]*trial{noisy(made(none, .51), .2), alone}, "potts:1"},
 		"but of a larger loss":  {[]*trial{made(none, .4), made("potts:1", .5)}, none},
 		// With labels of most nodes, what is usual stays unless another is surely better.
 		"usual, surely":       {[]*trial{made(edgesTogether, .5), made("potts:1", .4)}, "potts:1"},
