@@ -137,6 +137,7 @@ def test_mistakes(tmp_path: Path) -> None:
     wants(r"^evidence holds 0.5, want numbers", network, evidence={0: 0.5})
     wants(r"^evidence: variable 1 has state 3, want 0 to 2", network, evidence={1: 3})
     wants(r"^evidence is list, want a dict", network, evidence=[1])
+    wants(r"^evidence is ndarray, want a dict", network, evidence=np.array([1, 2]))
     wants(r"^network is int", 3)
     wants(r'^network\.theta: reading the arrays .*; options\["memory"\]=.* allows it$', network, options={"memory": "100B"})
     wants(r"^network\.theta is no array, as its parts have different lengths; fill rows up, and say in states", Network([[0, 1], [0, 1, 2]]))

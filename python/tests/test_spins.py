@@ -263,6 +263,8 @@ def test_columns_that_are_no_sites() -> None:
         PottsModel().fit(answers.assign(respondent=np.arange(60)))
     with pytest.raises(ValueError, match=r"^samples\[:, 'coin'\] has no value that samples\[:, 'tea'\] has, and all sites share their"):
         PottsModel().fit(answers.assign(coin=rng.choice(["h", "t"], 60)))
+    letters = np.stack([rng.choice(list(of), 60) for of in ("AC", "D", "ACD")], 1)  # of an alignment, whose third site joins the others
+    assert PottsModel(errors="none").fit(letters).classes_.tolist() == ["A", "C", "D"]
     for spins, wrong in [([0, 1], r"^samples\[2, 'row'\] is 2, want 0 or 1;"), ([-1, 1], r"^samples\[0, 'row'\] is 0, want -1 or 1;")]:
         with pytest.raises(ValueError, match=wrong):
             IsingModel().fit(pandas.DataFrame(rng.choice(spins, (60, 2)), columns=["a", "b"]).assign(row=np.arange(60)))

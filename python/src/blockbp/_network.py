@@ -251,9 +251,9 @@ def _put(folder: Folder, network: Any, evidence: Mapping[int | str, int | str] |
     else:
         raise ValueError(f"network is {type(network).__name__}, want a Network, a path, an IsingModel or a PottsModel")
     arguments = [source]
+    if not (evidence is None or is_mapping(evidence)):
+        raise ValueError(f"evidence is {type(evidence).__name__}, want a dict of variables and their states")
     if evidence:
-        if not is_mapping(evidence):
-            raise ValueError(f"evidence is {type(evidence).__name__}, want a dict of variables and their states")
         if model is not network:  # whose states have names, and perhaps its sites
             classes, sites = model.classes_.tolist(), list(getattr(model, "feature_names_in_", []))
             if unknown := [x for x in evidence.values() if x not in classes]:

@@ -380,11 +380,15 @@ class PottsModel(_Couplings):
     def _encode(self, samples: Any) -> NDArray[np.int32]:
         self.classes_ = Labels.of([samples], None, lambda _, flat: self._entry(flat), "samples have").classes
         codes = self._recode(samples)
+        has = np.stack([np.isin(np.arange(len(self.classes_)), column) for column in codes.T])
+        shared = has[0]
+        for _ in self.classes_:  # and what sites have that share a value with these
+            shared = has[(has & shared).any(1)].any(0)
         for site, column in enumerate(codes.T):
             states = np.unique(column[column >= 0])
             if len(states) > MANY and 2 * len(states) > (column >= 0).sum():
                 raise ValueError(f"{self._entry(site, True)} has {len(states)} different values, and states are wanted: leave out columns that are no samples, such as identifiers")
-            if len(states) and not np.isin(codes[:, 0], states).any():
+            if not shared[states].all():
                 raise ValueError(f"{self._entry(site, True)} has no value that {self._entry(0, True)} has, and all sites share their states: number those of each from 0, or use blockbp train FILE.csv --model potts")
         return codes
 
