@@ -181,7 +181,8 @@ func (p *Prepared) candidates(ctx context.Context) (grid []Candidate, err error)
 
 // hides reports whether labels of one network are hidden, and options leave it open how edges are made.
 // Types of nodes without a label can be learned by their edges alone. Rules know no features of edges
-// but their weight, so that where there are some, edges must be learned too, and not take longer than minutes.
+// but their weight, so that where there are some, edges must be learned too, and not take longer than minutes. Without
+// features of nodes few labels learn nothing of them: digits in a graph of distances were 44 % right for 98 %.
 func (p *Prepared) hides() bool {
 	o, data := &p.Options, p.Problem.Data
 	asksHow := cmp.Or(p.asked.Method, learn.Auto) != learn.Auto || p.asked.Cut != (learn.Cut{}) || o.Together != 0 ||
@@ -192,7 +193,7 @@ func (p *Prepared) hides() bool {
 		return false
 	}
 	pairs := pairsOf(data[0])
-	return pairs <= togetherPairs || pairs <= largestPairs && !p.featured()
+	return pairs <= togetherPairs || pairs <= largestPairs && (!p.featured() || p.mostHidden() && p.bare())
 }
 
 // featured reports whether edges have features that rules do not know.

@@ -290,6 +290,12 @@ func TestWhatIsChosen(t *testing.T) {
 	if prepare(t, Options{}, large).grid != nil {
 		t.Error("features of edges are left out")
 	}
+	net := planted(12, 100, 8, .3, 5).weighed(5)
+	bare := net.task(t, net.some(5, 1))
+	bare.Set.Schema.EdgeTypes[0].FeatureNames[0] = "distance"
+	if prepare(t, Options{}, bare).grid == nil {
+		t.Error("few labels without features of nodes learn what distances of 4800 edges say")
+	}
 	for edges, want := range map[string]string{
 		"pots:1": `--edges "pots:1": want auto or together; or potts:J`, "potts": `--edges "potts": want`, "potts:x": "want", "moments:-1": "want", "potts:Inf": "want",
 	} {
