@@ -33,7 +33,7 @@ import (
 //     that one, unless it falls behind a rival before (fallsBehind). Its score is the log loss of these at the best
 //     power of beliefs; priors of strength, power and prior, and mistakes not seen yet, add to it.
 //  4. decide takes a finalist. The first is what is usual, or else the simplest. A later one is chosen where its score
-//     is smaller by more than one standard error of the difference, or two against what is usual; edges alone need none.
+//     is smaller by more than one standard error of the difference, two against what is usual, none for edges alone.
 //  5. choice.json and the report keep all finalists, each the best of its kind, and a note says what was chosen.
 //  6. chosen prepares the training anew: it learns from all labels, and nothing that a fold has learned stays.
 
