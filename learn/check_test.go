@@ -195,6 +195,29 @@ func TestTimeLimitAtPassEnd(t *testing.T) {
 	}
 }
 
+// TestSavingIsForecast: what a state is taken to have is what it has, with copies of messages where it has some.
+func TestSavingIsForecast(t *testing.T) {
+	p, copies := regions(1, 40, 40, 4, 1e-3*40*40, 0.3, 1).with("convex"), map[int]bool{}
+	s := must((&Settings{Method: BBPL, CheckpointEvery: 1, MaxPasses: 40}).resolve(&p))
+	l := must(newLearner(&p, &s))
+	defer l.close()
+	s.Checkpoint = func(x *State) error {
+		bytes := 0.0
+		for _, a := range x.saved.Arrays {
+			bytes += doubleBytes * float64(a.Len())
+		}
+		copies[l.savedParts().copies()] = true
+		if forecast := l.savingSeconds() * assumedSaving; bytes < forecast || bytes > 1.3*forecast {
+			t.Errorf("after pass %v the state has %v bytes, and was taken to have %v", l.progress.Sweeps, bytes, forecast)
+		}
+		return nil
+	}
+	must(l.run(t.Context(), time.Now()))
+	if len(copies) < 2 {
+		t.Errorf("states have had so many copies of messages: %v", copies)
+	}
+}
+
 // TestStartWaitsLittle: a start from weights that tie neighbours, whose messages need 200 sweeps, begins after 60, as F
 // bounds the objective at any, and ends at the same optimum.
 func TestStartWaitsLittle(t *testing.T) {

@@ -50,7 +50,7 @@ func (l *learner) run(ctx context.Context, started time.Time) (*Result, error) {
 		l.stopped = ctx
 	}
 	l.clock.start(started)
-	nextCheckpoint := started.Add(l.clock.firstPause())
+	nextCheckpoint := started.Add(l.firstPause())
 	if l.progress.Status.Stationary() && !l.progress.Check.Active { // a resumed run that had nothing left to do
 		l.sums.estimate(l.model.Weights, l.problem.L2) // the gradient is in no state
 		return l.finish(l.progress.Status)
@@ -191,7 +191,7 @@ func (l *learner) finish(status Status) (*Result, error) {
 		}
 	}
 	r := l.result(status)
-	r.Gradient, r.StateBytes = l.sums.gradient, l.stateBytes()
+	r.Gradient, r.StateBytes = l.sums.gradient, l.stateBytes(0)
 	r.Convex = l.holds.convex
 	if l.recalled {
 		r.Checked, r.Gradient = false, nil

@@ -452,11 +452,11 @@ func (inf *inference) slack(residuals ...float64) float64 {
 	return unknown * (math.Abs(inf.progress.FirstObjective) + inf.variables)
 }
 
-// stateBytes is the memory of messages, beliefs and contributions. A plan knows it too.
-func (inf *inference) stateBytes() int64 {
+// stateBytes is the memory of contributions, and of messages and beliefs with so many copies. A plan knows it too.
+func (inf *inference) stateBytes(copies int) int64 {
 	bytes := 8 * inf.blocks * inf.shape.stride
 	for _, u := range inf.units {
-		bytes += u.net.Bytes() + 8*(inf.model.Layout.UntiedSize+inf.shape.cutNumbers(u))
+		bytes += (1+copies)*u.net.Bytes() + 8*(inf.model.Layout.UntiedSize+inf.shape.cutNumbers(u))
 	}
 	return int64(bytes)
 }

@@ -55,7 +55,7 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 	}
 	l := &learner{
 		inference: inf, messages: &messages{inference: inf}, claims: claims{inference: inf}, diagnosis: diagnosis{inf},
-		clock: clock{trainingRun: inf.trainingRun, stateBytes: inf.stateBytes()},
+		clock: clock{trainingRun: inf.trainingRun},
 	}
 	if a, ok := s.Step.(interface{ automatic() *auto }); ok {
 		l.auto = a.automatic()

@@ -21,9 +21,8 @@ import (
 // clock times a run, and forecasts what its end will take.
 type clock struct {
 	*trainingRun
-	began      time.Time // of the run, or when it would have begun in one go; zero: it does not run
-	passBegan  float64   // seconds of the run when the whole pass at work began; 0: before the run was resumed
-	stateBytes int64     // that a checkpoint writes
+	began     time.Time // of the run, or when it would have begun in one go; zero: it does not run
+	passBegan float64   // seconds of the run when the whole pass at work began; 0: before the run was resumed
 }
 
 // start begins to time a run that has gone on since then, and some seconds before.
@@ -54,8 +53,8 @@ const longestSave = 0.1
 
 // savesInTime reports that a limit of time leaves a state. One that takes more than longestSave of the time there was
 // is left out, unless the settings ask for states: training is what the time is for.
-func (c *clock) savesInTime() bool {
-	return c.settings.CheckpointEvery > 0 || c.savingSeconds() <= longestSave*c.settings.MaxTime.Seconds()
+func (l *learner) savesInTime() bool {
+	return l.settings.CheckpointEvery > 0 || l.savingSeconds() <= longestSave*l.settings.MaxTime.Seconds()
 }
 
 // outOfTime reports that another pass of the check would end later than a run may.
@@ -64,18 +63,18 @@ func (c *clock) outOfTime() bool {
 	return longest > 0 && c.seconds()+c.progress.PassSeconds >= longest
 }
 
-// savingSeconds is what a checkpoint may take.
-func (c *clock) savingSeconds() float64 {
-	if c.settings.Checkpoint == nil {
+// savingSeconds is what a checkpoint of the moment may take.
+func (l *learner) savingSeconds() float64 {
+	if l.settings.Checkpoint == nil {
 		return 0
 	}
-	return float64(c.stateBytes) / assumedSaving
+	return float64(l.stateBytes(l.savedParts().copies())) / assumedSaving
 }
 
 // firstPause returns how long the first checkpoint waits: it is due at once where saving takes little time.
-func (c *clock) firstPause() time.Duration {
-	pause := time.Duration(pausePerSave * c.savingSeconds() * float64(time.Second))
-	if c.settings.CheckpointEvery > 0 || pause < shortestPause {
+func (l *learner) firstPause() time.Duration {
+	pause := time.Duration(pausePerSave * l.savingSeconds() * float64(time.Second))
+	if l.settings.CheckpointEvery > 0 || pause < shortestPause {
 		return 0
 	}
 	return min(pause, longestPause)
@@ -88,8 +87,9 @@ const (
 	longestPause  = 10 * time.Minute
 )
 
-// assumedSaving is how many bytes of a state are taken to be saved in a second, whatever those before have taken.
-const assumedSaving = 5e8
+// assumedSaving is how many bytes of a state are taken to be saved in a second, whatever those before have taken: a disk
+// takes a small state faster, and had 2.4e8 of one of 2.5 GB.
+const assumedSaving = 2e8
 
 // checkpointPause returns how long to wait after a checkpoint that took so long.
 func (s *Settings) checkpointPause(took time.Duration) time.Duration {
@@ -171,13 +171,13 @@ func (s *Settings) timeIsOver(p *progress) (Status, string) {
 // check, which startCheck would begin anew.
 func (l *learner) startFinalCheck() error {
 	p := &l.progress
-	if p.Status != TimeLimit || l.clock.savesInTime() {
+	if p.Status != TimeLimit || l.savesInTime() {
 		if err := l.checkpoint(); err != nil {
 			return err
 		}
 	} else {
 		p.Reason += fmt.Sprintf("; the state at the end, to resume from, was not saved, as that takes about %.2g seconds: "+
-			"a time between checkpoints asks for it", l.clock.savingSeconds())
+			"a time between checkpoints asks for it", l.savingSeconds())
 	}
 	known, pass := p.Status == TimeLimit && l.knowsAccepted(), p.Pass
 	finishes := p.Status == TimeLimit && l.canFinishPass()
@@ -258,8 +258,8 @@ func (l *learner) endSeconds() float64 {
 	case at == 0 || !l.knowsAccepted():
 		seconds = l.progress.PassSeconds
 	}
-	if l.clock.savesInTime() {
-		seconds += l.clock.savingSeconds()
+	if l.savesInTime() {
+		seconds += l.savingSeconds()
 	}
 	return seconds
 }

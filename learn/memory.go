@@ -385,7 +385,7 @@ func Measure(p Problem, settings Settings) (*Sizes, error) {
 }
 
 func (l *learner) measure() *Sizes {
-	sizes := l.sizes(l.blocks, l.stateBytes())
+	sizes := l.sizes(l.blocks, l.stateBytes(0))
 	sizes.CutFraction = partition.CutShare(l.units[0].in.Graph, l.units[0].partition.Of)
 	return sizes
 }

@@ -19,6 +19,12 @@ type savedParts struct {
 	buffer               []float64
 }
 
+// copies is how many of all messages a state has, beside those at hand.
+func (s *savedParts) copies() int {
+	u := s.inf.units[0]
+	return oneIf(u.passStart != nil && s.passStarts) + oneIf(u.acceptedState != nil && s.accepted)
+}
+
 // noPart is what process 0 asks for when it needs no more.
 const noPart = -1
 

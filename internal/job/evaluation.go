@@ -253,7 +253,11 @@ func (p *Prepared) scoring(m *crf.Model, most int) Inference {
 // a part says little of all: instead, sweeps are as many as there is time for, and a note says so where that matters.
 func (r *run) score(ctx context.Context, result *Result, set int) (*Scored, error) {
 	p, e := r.p, r.p.Evaluations[set]
-	most := r.took.within(portion(r.left(0), p.toScore(0), p.toScore(set)))
+	left := r.left(0)
+	if left > 0 { // the rest of what was reserved is for a model to compare with and reports
+		left = max(1, left-time.Duration(evaluationShare*float64(p.Options.MaxTime)))
+	}
+	most := r.took.within(portion(left, p.toScore(0), p.toScore(set)))
 	w := p.scoring(result.Model.Model, most)
 	w.Progress = r.watch.counter("final evaluation on " + e.Name)
 	scored, err := w.Score(ctx, e, false)

@@ -221,7 +221,8 @@ func (r *run) reopen() (err error) {
 	case errors.Is(err, fs.ErrNotExist):
 		metrics, err := runfolder.ReadMetrics(r.files.Path(runfolder.MetricsFile))
 		if slices.ContainsFunc(metrics, func(m runfolder.Metric) bool { return m.Iter > 0 }) {
-			return dataf("%s is missing, although %s tells of iterations: bring it back, or start a new run in another folder",
+			return dataf("%s is missing, although %s tells of iterations: {max-time} left no time to save it, or it was lost; "+
+				"bring it back, or start a new run in another folder, to which {init} gives the model of this one",
 				r.files.Path(checkpointFile), runfolder.MetricsFile)
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -167,10 +167,13 @@ type times struct {
 	sweeps   float64
 }
 
-// reserve is what of a limit of time is for the final evaluation, a model to compare with and reports.
+// reserve is what of a limit of time is for what follows: a share for a model to compare with and reports, and as much
+// for the final evaluation where that takes so long, but no less than the fewest sweeps take.
 func (t *times) reserve(limit time.Duration) time.Duration {
-	growth := min(evaluationGrowth, float64(PredictLimits.MaxSweeps)/max(1, t.sweeps))
-	return time.Duration(evaluationShare*float64(limit) + growth*float64(t.expected))
+	share, sweeps, expected := evaluationShare*float64(limit), max(1, t.sweeps), float64(t.expected)
+	all := min(evaluationGrowth, float64(PredictLimits.MaxSweeps)/sweeps) * expected
+	fewest := float64(foldLimits.MaxSweeps) / sweeps * expected
+	return time.Duration(share + min(all, max(share, fewest)))
 }
 
 // within is how many sweeps over each network an evaluation has time for: at least those of folds, after which labels
