@@ -87,8 +87,8 @@ const (
 	longestPause  = 10 * time.Minute
 )
 
-// assumedSaving is how many bytes of a state are taken to be saved in a second, whatever those before have taken: a disk
-// takes a small state faster, and had 2.4e8 of one of 2.5 GB.
+// assumedSaving is how many bytes of a state are taken to be saved in a second, whatever those before have taken: disks
+// take small states faster, and one of 2.5 GB came to 2.4e8.
 const assumedSaving = 2e8
 
 // checkpointPause returns how long to wait after a checkpoint that took so long.

@@ -264,10 +264,10 @@ func (r *run) score(ctx context.Context, result *Result, set int) (*Scored, erro
 	if err != nil {
 		return nil, fmt.Errorf("evaluation %s: %w", e.Name, err)
 	}
-	if text := scored.Unsettled.String(); text != "" && most < PredictLimits.MaxSweeps {
-		text, _, _ = strings.Cut(text, "; ") // further sweeps are not for this run to make
-		scored.Note = fmt.Sprintf("{max-time} leaves time for %d sweeps over each network of %s: %s; blockbp eval makes %d",
-			most, e.Name, text, PredictLimits.MaxSweeps)
+	if u := scored.Unsettled; u.Count > 0 && most < PredictLimits.MaxSweeps {
+		scored.Note = fmt.Sprintf("{max-time} leaves time for %d sweeps over each network of %s, after which %d of %d are "+
+			"not settled; figures of blockbp eval, which makes up to %d, may differ", most, e.Name, u.Count, u.Of,
+			PredictLimits.MaxSweeps)
 	}
 	return scored, nil
 }

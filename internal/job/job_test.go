@@ -410,8 +410,8 @@ func TestLateRun(t *testing.T) {
 	}
 }
 
-// TestReserve: a tenth, and half as much again as the last evaluation took, or what all sweeps there may be take; but no
-// more than another tenth, unless the fewest sweeps take that.
+// TestReserve: a tenth, and half as much again as the last evaluation took, or what all sweeps there may be take; but
+// not more than another tenth, unless the fewest sweeps take that.
 func TestReserve(t *testing.T) {
 	for _, test := range []struct{ sweeps, want float64 }{{0, 96}, {100, 24}, {250, 13.2}, {300, 12}} {
 		took := times{expected: time.Minute, sweeps: test.sweeps}
