@@ -171,6 +171,7 @@ func TestDoorErrors(t *testing.T) {
 	}
 	oracle.Fails(blockbp.Train(ctx, nil, blockbp.Options{}))(t, "the data are nil")
 	oracle.Fails(model.Predict(ctx, nil))(t, "the data are nil")
+	oracle.Fails((*blockbp.Model)(nil).Predict(ctx, must(blockbp.NewData(ok))))(t, "the model is nil")
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
 	if _, err := model.Predict(ended, must(blockbp.NewData(ok))); !errors.Is(err, context.Canceled) {

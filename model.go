@@ -3,6 +3,7 @@ package blockbp
 import (
 	"cmp"
 	"context"
+	"errors"
 	"math"
 	"path/filepath"
 	"runtime"
@@ -159,7 +160,7 @@ type Prediction struct {
 // held. Where a network of NewData has some labels and others are hidden, the known ones are held and the others are
 // filled in given them; a network whose labels are all known is predicted as if none were.
 func (m *Model) Predict(ctx context.Context, d *Data) ([]Prediction, error) {
-	set, err := d.load(ctx, m.inner, false)
+	set, err := m.read(ctx, d, false)
 	if err != nil {
 		return nil, err
 	}
@@ -186,6 +187,14 @@ func (m *Model) Predict(ctx context.Context, d *Data) ([]Prediction, error) {
 		return nil, err
 	}
 	return all, nil
+}
+
+// read reads data for the model.
+func (m *Model) read(ctx context.Context, d *Data, labels bool) (*dataset.Set, error) {
+	if m == nil || m.inner == nil {
+		return nil, errors.New("blockbp: the model is nil: look at the error of Train or Load")
+	}
+	return d.load(ctx, m.inner, labels)
 }
 
 // inference is how the model predicts.
@@ -253,7 +262,7 @@ func (m *Model) EvaluateSplit(ctx context.Context, d *Data, observed, split stri
 		all.options.Observed = ""
 		d = &all
 	}
-	set, err := d.load(ctx, m.inner, true)
+	set, err := m.read(ctx, d, true)
 	if err != nil {
 		return nil, err
 	}

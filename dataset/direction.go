@@ -10,24 +10,25 @@ import (
 // Direction of edges. Where both ends of an edge are of one node type and nothing says that the first and the second
 // end differ, the order in which data name them tells nothing, and a model must not learn from it.
 
-// chain counts the edges of a network, and those that lead from a row to the next. row is that of each node, or nil.
+// chain counts the edges of a network, and those that lead from a row to the next, less those to the one before. row is
+// that of each node, or nil.
 func (l *loader) chain(u, v, row []int32) {
 	for e := range u {
 		from, to := u[e], v[e]
 		if row != nil {
 			from, to = row[from], row[to]
 		}
-		if l.edges++; to == from+1 {
-			l.steps++
+		if l.edges++; max(from-to, to-from) == 1 {
+			l.steps += int(to - from)
 		}
 	}
 }
 
-// leadsOn reports whether every edge leads from a row to the next, so that chains say what comes after what, of enough
-// edges to learn it from: with fewer for a pair of states, weights that could have been one cost more than they tell.
+// leadsOn reports whether every edge leads from a row to the next, or every one to the row before, so that chains say
+// what comes after what, of enough edges to learn it from: with fewer for a pair of states, weights that could have been one cost more than they tell.
 func (l *loader) leadsOn(states int) bool {
 	const perPair = 4
-	return l.steps == l.edges && l.edges >= perPair*states*states && !l.tied && !l.o.Tied && !l.set.Recipe.Untied
+	return max(l.steps, -l.steps) == l.edges && l.edges >= perPair*states*states && !l.tied && !l.o.Tied && !l.set.Recipe.Untied
 }
 
 // direct decides, for training data, which edge types are symmetric.
@@ -50,7 +51,7 @@ func (l *loader) direct(s *crf.Schema) {
 		}
 		if t.Symmetric = t.U == t.V && !directed; directed && !said && !l.noted {
 			l.noted = true // types are decided on more than once
-			l.warn("{note=directed}every edge leads from a row to the next: edges of type %q are learned directed, "+
+			l.warn("{note=directed}every edge leads from a row to the next, or the one before: edges of type %q are learned directed, "+
 				"as of what comes after what; if the order means nothing, {!say \"directed\": false in %s, or }give "+
 				"{directed=false}", t.Name, ManifestName)
 		}

@@ -80,7 +80,10 @@ func TestChainsAreDirected(t *testing.T) {
 	}
 	back := chain(20)
 	back.Edges[3][0], back.Edges[3][1] = back.Edges[3][1], back.Edges[3][0]
-	skipping := chain(20)
+	before, skipping := chain(20), chain(20)
+	for e := range before.Edges {
+		before.Edges[e] = [2]int32{int32(e) + 1, int32(e)}
+	}
 	skipping.Edges = append(skipping.Edges, [2]int32{0, 5})
 	for name, c := range map[string]struct {
 		manifest Manifest
@@ -90,6 +93,8 @@ func TestChainsAreDirected(t *testing.T) {
 	}{
 		"a chain":           {data: []*Arrays{chain(20)}, want: true},
 		"two chains":        {data: []*Arrays{chain(9), chain(9)}, want: true},
+		"to the row before": {data: []*Arrays{before, before}, want: true},
+		"there and back":    {data: []*Arrays{before, chain(30)}},
 		"few edges":         {data: []*Arrays{chain(16)}},
 		"one leads back":    {data: []*Arrays{back}},
 		"one skips rows":    {data: []*Arrays{chain(20), skipping}},

@@ -190,15 +190,17 @@ func TestAdviceOfTables(t *testing.T) {
 		{"p.csv", "id;label;x;kind\na;A;1.234,5 €;01\nb;B;-2,5;02\nc;B;12%;02\n", "p.numbers.csv", "e.csv", "x kind bias"},
 		{"k.csv", "id,label,x,neighbours\na,A,1,b c\nb,B,2,\nc,B,2,['a']\n", "k.nodes.csv", "k.edges.csv", "x bias"},
 		{"b.csv", "id label x\na A 1\nb B –2\nc B 2.5\n", "b.commas.csv", "e.csv", "x bias"},
+		{"l.csv", "a,\"b,c\",no header for neighbours\nb,a,\nc,a,\n", "n.csv", "l.edges.csv", "constant"},
+		{"e.csv", "b,a,1\na,b,2\nb,c,1\n", "n.csv", "e.merged.csv", "weight constant"},
 		{"e.txt", "\"from\" \"to\"\n\"1\" \"a\" \"b\"\n\"2\" \"b\" \"c\"\n", "n.csv", "e.csv", "constant"},
 	} {
 		folder := writeFiles(t, map[string]string{"e.csv": "a,b\na,b\nb,c\n", "n.csv": nodes, "i.csv": numbers})
 		paths := []string{filepath.Join(folder, c.name), filepath.Join(folder, c.edges)}
 		oracle.OK(t, os.WriteFile(paths[0], []byte(c.text), 0o644))
-		if strings.HasSuffix(c.features, "constant") {
-			paths = []string{filepath.Join(folder, c.nodes), paths[0]}
-		} else if strings.HasSuffix(c.edges, ".edges.csv") {
+		if strings.HasSuffix(c.edges, ".edges.csv") {
 			paths = paths[:1]
+		} else if strings.HasSuffix(c.features, "constant") {
+			paths = []string{filepath.Join(folder, c.nodes), paths[0]}
 		}
 		_, err := Open(t.Context(), paths, Options{})
 		lines := regexp.MustCompile(`python3 -c '[^']*' [^;]*`).FindAllString(fmt.Sprint(err), -1)
@@ -353,6 +355,8 @@ func TestCoNLLU(t *testing.T) {
 	}
 	refuses(t, writeFiles(t, map[string]string{"a.conllu": strings.Split(universal, "\n")[2] + "\n"}), Options{},
 		"a.conllu: there are no tokens")
+	bare := strings.NewReplacer("VERB", "_", "PRON", "_", "NOUN", "_").Replace(universal)
+	refuses(t, writeFiles(t, map[string]string{"a.conllu": bare}), Options{}, "no word has a part of speech", " > a.upos.conllu")
 	for _, name := range set.Schema.NodeTypes[0].FeatureNames {
 		if strings.Contains(name, "column") {
 			t.Errorf("attribute %q", name)

@@ -31,7 +31,7 @@ type loader struct {
 	mistold       []error                 // what dataset.json says wrongly: no reason to stop
 	directed      bool                    // so says an array of the data
 	tied          bool                    // an array says that edges are not
-	edges, steps  int                     // of all networks, and those that lead from a row to the next
+	edges, steps  int                     // of all networks, and how many lead on: see chain
 	noted         bool                    // that edges are directed for that
 	hiddenBy      string                  // how labels are hidden; "": as those of the kind of data are
 	known, unread int                     // nodes whose labels are left unread: known ones, and all

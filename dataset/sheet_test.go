@@ -229,10 +229,11 @@ func TestSheetsOfPrograms(t *testing.T) {
 	}
 	// Pandas gives a column without a name one.
 	for nodes, want := range map[string]string{
-		"Unnamed: 0,id,label,x\n0,a,u,1\n1,b,v,2\n": "[a b] [x bias] [constant]",
-		"Unnamed: 0,label,x\na,u,1\nb,v,2\n":        "[a b] [x bias] [constant]",
-		"id,label,Unnamed: 2\na,u,1\nb,v,2\n":       "[a b] [Unnamed: 2 bias] [constant]",
-		"id,\"Unnamed: 0\",label\na,0,u\nb,1,v\n":   "[a b] [bias] [constant]",
+		"Unnamed: 0,id,label,x\n0,a,u,1\n1,b,v,2\n":                       "[a b] [x bias] [constant]",
+		"Unnamed: 0,label,x\na,u,1\nb,v,2\n":                              "[a b] [x bias] [constant]",
+		"id,label,Unnamed: 2\na,u,1\nb,v,2\n":                             "[a b] [Unnamed: 2 bias] [constant]",
+		"id,\"Unnamed: 0\",label\na,0,u\nb,1,v\n":                         "[a b] [bias] [constant]",
+		"\"id\", \"label\", \"x, y\"\n\"a\", \"u\", 1\n\"b\", \"v\", 2\n": "[a b] [x, y bias] [constant]",
 	} {
 		oracle.Equal(t, names(open(nodes, "source,target\na,b\n")), want, "%q", nodes)
 	}

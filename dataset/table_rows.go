@@ -143,9 +143,12 @@ func (l *tableLoader) joinRows(g *tableGraph) *edgeRows {
 				return cells[t.Column(c.Name)] != t.Rows[before][t.Column(c.Name)]
 			}) {
 				remedy := "a network has one edge for two nodes: give both rows the same features, or keep one"
-				if len(t.List) == 0 && !t.Bare {
-					remedy = formats.Look(t.File).Advise("rows that join the same nodes",
-						fmt.Sprint(t.Roles[formats.RoleSource]), fmt.Sprint(t.Roles[formats.RoleTarget]))
+				if p := formats.Look(t.File); len(t.List) == 0 && p.Best().What != formats.EdgeList {
+					remedy = p.Advise("rows that join the same nodes", fmt.Sprint(t.Roles[formats.RoleSource]),
+						fmt.Sprint(t.Roles[formats.RoleTarget]))
+					if t.Bare {
+						remedy = strings.ReplaceAll(remedy, "dtype=str", `dtype=str, names=["`+strings.Join(t.Header, `", "`)+`"]`)
+					}
 				}
 				t.Add(line, "", remedy, "it joins the nodes of line %d again, with other features", t.Lines[before])
 			}

@@ -72,6 +72,8 @@ func TestTextAttributes(t *testing.T) {
 	if got := set.Schema.NodeTypes[0].FeatureNames; !slices.Equal(got, []string{"x", "y"}) || !strings.Contains(set.Warnings[0], "of 3 attributes of tokens the 2 that occur 2 times or more are kept") {
 		t.Errorf("attributes %q, warnings %q", got, set.Warnings)
 	}
+	set = mustOpen(t, writeFiles(t, map[string]string{"a.crfsuite": "A\tw=e\u0301\nB\tw=\u00e9\n"}), Options{NoBias: true})
+	oracle.Equal(t, set.Schema.NodeTypes[0].FeatureNames, []string{"w=\u00e9"}, "attributes in both forms of Unicode")
 	set = mustOpen(t, writeFiles(t, map[string]string{"a.crfsuite": "A\tw=1\tv=2\nB\tw=2\tv=1\n"}), Options{})
 	oracle.Equal(t, set.Recipe.Text.Form, formats.TextAttributes, "form of the recipe %+v", set.Recipe.Text)
 }
@@ -142,10 +144,13 @@ func TestTextLines(t *testing.T) {
 		"words # between tabs":      {"#\tA\nx\tB\n\ny\tA\n\n#\tA\nz\tB\n", [][]string{{"#", "x"}, {"y"}, {"#", "z"}}},
 		"ten columns, no CoNLL-U":   {"1 x l C _ _ 0 r _ A\n2 y l D _ _ 1 r _ B\n", [][]string{{"x", "y"}}},
 		"CoNLL-U of blanks":         {"1 x l A _ _ 0 r _ _\n2 y l B 0 0 1 r _ _", [][]string{{"x", "y"}}},
-		"a word like a comment":     {"# A\nx B\n\ny B\n\nz B\n", [][]string{{"#", "x"}, {"y"}, {"z"}}},
+		"a word like a comment":     {"# A\nx B\n\ny A\n\nz B\n", [][]string{{"#", "x"}, {"y"}, {"z"}}},
+		"comments of other sizes":   {"# of my own\n# id 1\nx A\n\ny B\n", [][]string{{"x"}, {"y"}}},
 		"numbers from 1":            {"1 x A\n2 y B\n\n1 z A\n", [][]string{{"x", "y"}, {"z"}}},
 		"numbers from 0":            {"0\tx\tA\n1\ty\tB\n", [][]string{{"x", "y"}}},
 		"numbers that are words":    {"1 A\n2 B\n", [][]string{{"1", "2"}}},
+		"numbers through the file":  {"1 x A\n2 y B\n\n3 z A\n4 x B\n\n5 z A\n", [][]string{{"x", "y"}, {"z", "x"}, {"z"}}},
+		"numbers that begin later":  {"1 x A\n2 y B\n\n5 z A\n", [][]string{{"1", "2"}, {"5"}}},
 		"numbers that do not count": {"0 x A\n0 y B\n\n1 z A\n", [][]string{{"0", "0"}, {"1"}}},
 		"a document ends sentences": {"x A\n-DOCSTART- O\ny B\n", [][]string{{"x"}, {"y"}}},
 	} {
@@ -198,6 +203,7 @@ func TestReadTwice(t *testing.T) {
 func TestTextHeader(t *testing.T) {
 	for text, want := range map[string]string{
 		"word\ttag\nAnn\tB-PER\nLee\tI-PER\n": "B-PER I-PER", "Token POS NER_tag\n\nAnn N B-PER\nsees V O\n": "B-PER O",
+		"# mine\nAnn B-PER\nsees O\n": "B-PER O", "# NN\nAnn NNP\n\nit NN\n": "NN NNP",
 		"word NN\nAnn NNP\n": "NN NNP", "Ann NNP\nword tag\n": "NNP tag",
 		"Text\tPOS\nwas\tNEG\nfine\tPOS\n": "NEG POS",
 	} {

@@ -95,7 +95,7 @@ func loadText(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 			l.noTokens(path)
 		default:
 			if l.files = append(l.files, f); f.Header != "" {
-				l.warn("%s: %q names the columns, and is no token", option.Place(path, 1, ""), f.Header)
+				l.warn("%s: %q names the columns, or is a comment, and no token", option.Place(path, 1, ""), f.Header)
 			}
 		}
 	}
@@ -187,7 +187,7 @@ func (l *textLoader) emit(p *option.Problems, s *formats.Sentence, i int, use fu
 		if field == "" {
 			continue
 		}
-		name, value, problem := formats.SplitAttribute(field, buffer)
+		name, value, problem := formats.SplitAttribute(formats.Key(field), buffer)
 		if problem != "" {
 			p.Add(int(s.Lines[i]), "", "", "%s", problem)
 			continue
@@ -322,6 +322,10 @@ func (l *textLoader) finish() {
 		l.rules.Form != formats.TextAttributes {
 		l.warn("%s: all %d tokens are one sentence, since no empty line separates any",
 			option.Place(l.files[0].Path, 0, ""), tokens)
+	}
+	if path := l.files[0].Path; l.rules.Form == formats.TextCoNLLU && len(l.labels.texts) == 0 && l.o.Recipe == nil {
+		l.failAt(path, "", formats.Look(path).Advise("no parts of speech"), "no word has a part of speech")
+		return
 	}
 	states := l.statesOf(&l.labels, l.files[0].Path)
 	l.run(l.noteColumns, func() { l.chooseSchema(states) })

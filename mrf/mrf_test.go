@@ -18,6 +18,7 @@ import (
 
 func TestValidate(t *testing.T) {
 	inf, nan := math.Inf(1), math.NaN()
+	oracle.WantError(t, (*mrf.Network)(nil).Validate(), "the network is nil")
 	for _, c := range []struct {
 		name    string
 		network mrf.Network

@@ -3,6 +3,7 @@
 package mrf
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -45,6 +46,9 @@ type Pairwise struct {
 // variables, every table has one value per joint state of its scope, and no value is NaN or +Inf (-Inf is a legal
 // zero). The error names the first variable or factor at fault.
 func (n *Network) Validate() error {
+	if n == nil {
+		return errors.New("mrf: the network is nil")
+	}
 	for v, card := range n.Card {
 		if card <= 0 {
 			return fmt.Errorf("mrf: variable %d has %d states, want at least 1", v, card)

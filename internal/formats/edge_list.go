@@ -61,7 +61,7 @@ func (p *Peek) isEdgeList() bool {
 	if slices.Contains(edgeListExtensions, p.extension) && len(p.lines) > 0 {
 		return true
 	}
-	if !p.plain() || p.text.Ends > 1 || strings.Contains(p.start, ".npz") {
+	if !p.open() || p.text.Ends > 1 || strings.Contains(p.start, ".npz") {
 		return false
 	}
 	rows := slices.DeleteFunc(numeric.Map(p.lines, edgeFields), func(row []string) bool { return len(row) == 0 })

@@ -51,6 +51,7 @@ var formats = slices.Concat([]Format{
 	{"a file of Hugin, GeNIe or XMLBIF", "", ".xdsl .dsl .dne .dsc .xmlbif", func(p *Peek) bool {
 		return p.extension == ".net" && strings.Contains(p.start, "{") || strings.Contains(p.start, "<BIF")
 	}},
+	{"a map", "", "", begins(`\{[\s\S]*"FeatureCollection"`)},
 	{"a file of texts with spans in JSON", "", "", data(`[[{][\s\S]*("(text|data)":[\s\S]*` + spans + `|` + spans +
 		`[\s\S]*"(text|data)":|"paragraphs":|\[\s*"[\s\S]*"entities":)`)},
 	{"a file of sentences in JSON", "", "", data(`[[{][\s\S]*"(tokens|words)":\s*\[\s*["\]]`)},
@@ -62,16 +63,17 @@ var formats = slices.Concat([]Format{
 	{"a list of files", "", ".list", (*Peek).isList},
 	{"a table of sentences", "", "", (*Peek).isSentenceTable},
 	{"a table of tokens", "", "", (*Peek).isTokenTable},
+	{"a list of neighbours", "", ".adjlist", (*Peek).isNeighbours},
 	{"a table", kindGraph, "", (*Peek).isTable},
 	{"an alignment of sequences", "", "", func(p *Peek) bool { return p.IsAlignment(longerThanWords) }},
 	{"an alignment of Stockholm or Clustal", "", "", begins(`^(# STOCKHOLM|CLUSTAL)`)},
 	{"a picture", "", strings.Join(PictureSuffixes, " "), nil},
-	{"a list of neighbours", "", ".adjlist", (*Peek).isNeighbours},
 	{"a table of genotypes, as of PLINK", "", "", isPlink},
 	{"a table of letters, as of Taskar's set", "", "", mostly(`^\d+\t[a-z]\t-?\d+(\t\d+){100}`)},
 	{"a table whose cells blanks separate", "", "", (*Peek).isRTable},
 	{"rows of characters", "", "", mostly(`^([01]{4,}|[-+]{4,})$`)},
 	{EdgeList, kindGraph, "", (*Peek).isEdgeList},
+	{"a table whose cells blanks separate", "", "", (*Peek).isBlankTable},
 	{"a table by the name of a text", "", "", (*Peek).isRenamedTable},
 	{"text of words with tags behind them", "", "", (*Peek).isWordTags},
 	{"rows of numbers", "", "", (*Peek).isRows},
@@ -182,8 +184,12 @@ func Look(path string) *Peek {
 	return p
 }
 
-// plain reports whether the name leaves open what a file is.
+// plain reports whether the name leaves open what a file is, and open whether it says neither table nor tagged text.
 func (p *Peek) plain() bool { return slices.Contains(plainExtensions, p.extension) && len(p.lines) > 0 }
+
+func (p *Peek) open() bool {
+	return len(p.lines) > 0 && !slices.Contains(slices.Concat(tableExtensions, TextExtensions), p.extension)
+}
 
 func (p *Peek) has(array string) bool { return slices.Contains(p.arrays, array) }
 
@@ -372,6 +378,8 @@ func (p *Peek) isTable() bool {
 	return IsNodesTable(p.name) || IsEdgesTable(p.name) || slices.Contains(tableExtensions, p.extension) && !p.isText()
 }
 
+func betweenNames(c rune) bool { return strings.ContainsRune(" "+Separators, c) }
+
 func isNumber(text string) bool {
 	_, err := numeric.ParseDecimal(text)
 	return err == nil
@@ -394,7 +402,7 @@ func isIndex(text string) bool {
 func (p *Peek) IsNumbers() bool {
 	var rows [][]string
 	for i, line := range p.lines {
-		cells := strings.FieldsFunc(line, func(c rune) bool { return strings.ContainsRune(" "+Separators, c) })
+		cells := strings.FieldsFunc(line, betweenNames)
 		if len(rows) > 0 || !slices.ContainsFunc(cells, isNoNumber) || i > 0 && slices.ContainsFunc(cells, isNumber) {
 			rows = append(rows, cells)
 		}
@@ -406,8 +414,7 @@ func (p *Peek) IsNumbers() bool {
 
 // isRows knows them in a file whose name tells nothing else.
 func (p *Peek) isRows() bool {
-	return p.IsNumbers() && p.text.Ends < 2 && !isPlink(p) &&
-		!slices.Contains(slices.Concat(tableExtensions, TextExtensions), p.extension)
+	return p.IsNumbers() && p.text.Ends < 2 && !isPlink(p) && p.open()
 }
 
 // tagMark is what stands between words and tags behind them: /, _ or |; "": nothing does.
@@ -428,16 +435,44 @@ func (p *Peek) tagMark() string {
 	return ""
 }
 
-// isNeighbours knows rows of whole numbers, not as many in each, and each with another first.
+// isNeighbours knows rows of whole numbers, or of what the rows begin with, not as many in each, each with another first.
 func (p *Peek) isNeighbours() bool {
+	rows := numeric.Map(p.lines, func(line string) []string { return strings.FieldsFunc(line, betweenNames) })
 	first, uneven := map[string]bool{}, false
-	for _, fields := range p.fields {
-		if slices.ContainsFunc(fields, func(x string) bool { return !isIndex(x) }) || first[fields[0]] {
+	for _, fields := range rows {
+		if len(fields) == 0 || first[fields[0]] {
 			return false
 		}
-		first[fields[0]], uneven = true, uneven || len(fields) != len(p.fields[0])
+		first[fields[0]], uneven = true, uneven || len(fields) != len(rows[0])
 	}
-	return p.plain() && uneven && len(first) > 2 && p.text.Ends == 1 && !p.isEdgeList()
+	all := slices.Concat(rows...)
+	others := slices.ContainsFunc(all, func(x string) bool { return !isIndex(x) }) &&
+		slices.ContainsFunc(all, func(x string) bool { return !first[x] })
+	return uneven && len(first) > 2 && p.text.Ends == 1 && !others && !slices.Contains(TextExtensions, p.extension) &&
+		!p.isEdgeList()
+}
+
+// isBlankTable knows rows of as many cells each, as of numbers with fractions, or in which a word would be a number.
+func (p *Peek) isBlankTable() bool {
+	numbers, fractions, word, f := 0, 0, false, p.text
+	ofText := f.Header != "" && !isComment(f.Header)
+	if !p.open() || f.Ends != 1 || ofText || len(p.lines) < 3 || p.IsNumbers() {
+		return false
+	}
+	for i := range f.Usual {
+		column := ""
+		if i == 0 && f.Numbered || slices.ContainsFunc(p.fields[1:], func(row []string) bool { // the first may be a header
+			column += row[min(i, len(row)-1)]
+			return len(row) != f.Usual || !isNumber(row[i])
+		}) {
+			continue
+		}
+		word = word || i == 0 || i == 1 && f.Numbered
+		if numbers++; strings.Contains(column, ".") {
+			fractions++
+		}
+	}
+	return numbers+fractions > 2 || word && numbers+fractions > 1
 }
 
 func (p *Peek) isWordTags() bool {
@@ -470,7 +505,7 @@ func (p *Peek) isText() bool {
 	switch {
 	case slices.Contains(TextExtensions, p.extension):
 		return true
-	case f.Ends == 0 || strings.HasPrefix(f.Text, commentMark) && !f.heads && !f.tabs:
+	case f.Ends == 0:
 		return false
 	case p.extension == tabbedTextExtension:
 		return f.Ends > fewEnds && f.Least > 1

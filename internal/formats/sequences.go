@@ -23,7 +23,7 @@ var Alphabets = []string{"ACGT" + gap, "ACGU" + gap, AminoAcids}
 // IsAlignment knows FASTA by its first line, and rows of letters, so many at least, by all that were looked at.
 func (p *Peek) IsAlignment(least int) bool {
 	if strings.HasPrefix(p.start, ">") {
-		return true
+		return !strings.HasPrefix(p.start, ">>") // as graph6 begins
 	}
 	letters := func(c rune) bool { return !strings.ContainsRune(AminoAcids+"BJOUXZ*", c) }
 	return len(p.lines) > 1 && len(p.lines[0]) >= least && !slices.ContainsFunc(p.lines, func(line string) bool {

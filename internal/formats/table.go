@@ -186,7 +186,8 @@ func WithoutTitles(data []byte) []byte {
 // readCells reads the rows of a table with separators that have as many cells as the first, and reports the others.
 func (t *Table) readCells(data []byte) {
 	r, columns := csv.NewReader(bytes.NewReader(data)), len(t.Header)
-	if r.Comma, r.FieldsPerRecord = t.comma, -1; t.Plain {
+	r.Comma, r.FieldsPerRecord, r.TrimLeadingSpace = t.comma, -1, t.comma != '\t'
+	if t.Plain {
 		r.Comment, r.LazyQuotes = '#', true
 	}
 	cells, err := r.Read()

@@ -2,6 +2,7 @@ package formats
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -72,21 +73,22 @@ func ReadText(path string, data []byte) (*Text, error) {
 	}
 	f.heads = strings.HasPrefix(text, mark) && strings.Contains(text, "\n\n"+mark)
 	header, rest, _ := strings.Cut(text, "\n")
-	if names := columnNames.FindStringSubmatch(header); names != nil && !strings.Contains(rest, names[2]+"\n") {
+	if names := columnNames.FindStringSubmatch(header); names != nil && !strings.Contains(rest, cmp.Or(names[2:]...)+"\n") &&
+		(names[3] == "" || !f.tabs && !f.heads && filepath.Ext(path) != CrfsuiteExtension) {
 		f.Header = header
 	}
-	most, anew := 0, false // tokens that are counted before the first number comes again
+	most, anew, on := 0, false, 0 // tokens that are counted before the first number comes again, and the number after all
 	f.Sentences(func(s *Sentence) {
 		if f.Ends++; f.Ends == 1 {
 			f.first = s.Tokens[0]
 		}
 		from, _ := strconv.Atoi(s.Tokens[0][0])
-		next := from
+		next, goesOn := from, from == on
 		for i, fields := range s.Tokens {
 			if i > 0 && fields[0] == f.first[0] {
 				next, anew = from, true
 			}
-			f.Counts = f.Counts && (from == 0 || from == 1) && fields[0] == strconv.Itoa(next)
+			f.Counts = f.Counts && (from == 0 || from == 1 || goesOn) && fields[0] == strconv.Itoa(next)
 			next++
 			most = max(most, next-from)
 			f.columns[len(fields)]++
@@ -97,6 +99,7 @@ func ReadText(path string, data []byte) (*Text, error) {
 				}
 			}
 		}
+		on = next
 	})
 	sizes := slices.Sorted(maps.Keys(f.columns))
 	for _, n := range sizes {
@@ -118,9 +121,10 @@ const documentMark = "-DOCSTART-"
 // commentMark begins a comment.
 const commentMark = "# "
 
-// columnNames is a line that names columns of words and labels, as tables have it, the last of which is no label below.
+// columnNames is a line that names columns of words and labels, as tables have it, or a comment, the last word of which
+// is no label below.
 var columnNames = regexp.MustCompile(`(?i)^"?(?:(?:id|index|nr|no)"?[\t ]+"?)?(words?|tokens?|form|text)\b.*` +
-	`[\t ]"?(\w*tags?|\w*labels?|ner|u?pos)"?$`)
+	`[\t ]"?(\w*tags?|\w*labels?|ner|u?pos)"?$|^# .*?([^\t ]+)$`)
 
 // Sentence is what the lines of one hold.
 type Sentence struct {
@@ -146,7 +150,7 @@ func (f *Text) Sentences(use func(s *Sentence)) {
 		case strings.Trim(text, Blanks) == "", strings.HasPrefix(text, documentMark):
 			end()
 		case f.tabs && len(fields) == 1 && strings.HasPrefix(text, commentMark), line == 1 && f.Header != "":
-		case f.heads && len(s.Lines) == 0 && fields[0] == "#" && (!f.tabs || len(fields) != f.Usual): // a comment, no word
+		case len(s.Lines) == 0 && fields[0] == "#" && f.isComment(len(fields)):
 		case f.CoNLLU && len(fields) == columnsOfCoNLLU && !isIndex(fields[0]): // words that are written as one, or left out
 		default:
 			if f.Skip > 0 && fields[0] == f.first[0] { // they begin anew, with an empty line before or not
@@ -156,6 +160,14 @@ func (f *Text) Sentences(use func(s *Sentence)) {
 		}
 	}
 	end()
+}
+
+// isComment reports whether a line above a sentence that begins with # and has so many fields is no token.
+func (f *Text) isComment(fields int) bool {
+	if f.tabs {
+		return f.heads && fields != f.Usual
+	}
+	return f.heads || fields != f.Usual
 }
 
 // Blanks separate fields where tabs do not. Others, such as the no-break space and the

@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/csv"
 	"fmt"
+	"image"
 	"image/color"
+	"image/draw"
 	"image/png"
 	"io"
 	"path/filepath"
@@ -141,7 +143,12 @@ func (w Inference) PredictInto(ctx context.Context, run *runfolder.Run, set *dat
 		if colours == nil {
 			labels, colours = b.Labels, palette
 		}
-		picture, err := report.LabelImage(labels, source.Width, source.Height, colours)
+		drawn, err := report.LabelImage(labels, source.Width, source.Height, colours)
+		picture := image.Image(drawn)
+		if err == nil && set.Recipe.LabelColours && !slices.ContainsFunc(colours, isColour) { // masks, whose greys tell
+			picture = image.NewGray(drawn.Rect)
+			draw.Draw(picture.(draw.Image), drawn.Rect, drawn, image.Point{}, draw.Src)
+		}
 		if err == nil {
 			err = run.WriteFile(names[i]+".png", func(w io.Writer) error { return png.Encode(w, picture) })
 		}
@@ -182,6 +189,8 @@ func paletteOf(set *dataset.Set) []color.RGBA {
 	}
 	return palette
 }
+
+func isColour(c color.RGBA) bool { return c.R != c.G || c.G != c.B }
 
 // coloursOfNames has the colours of labels that are names of states, by these; nil: label pictures have the numbers
 // of states, or no room for these names.
