@@ -452,27 +452,22 @@ func (p *Peek) isNeighbours() bool {
 		!p.isEdgeList()
 }
 
-// isBlankTable knows rows of as many cells each, as of numbers with fractions, or in which a word would be a number.
+// isBlankTable knows rows of as many cells each, with more numbers than tokens have, above all fractions and as words.
 func (p *Peek) isBlankTable() bool {
-	numbers, fractions, word, f := 0, 0, false, p.text
-	ofText := f.Header != "" && !isComment(f.Header)
-	if !p.open() || f.Ends != 1 || ofText || len(p.lines) < 3 || p.IsNumbers() {
-		return false
+	f, weight, first := p.text, 0, 0
+	if f.Numbered {
+		first = 1
 	}
-	for i := range f.Usual {
-		column := ""
-		if i == 0 && f.Numbered || slices.ContainsFunc(p.fields[1:], func(row []string) bool { // the first may be a header
-			column += row[min(i, len(row)-1)]
-			return len(row) != f.Usual || !isNumber(row[i])
-		}) {
-			continue
-		}
-		word = word || i == 0 || i == 1 && f.Numbered
-		if numbers++; strings.Contains(column, ".") {
-			fractions++
+	ofText := f.Ends != 1 || f.Header != "" && !isComment(f.Header)
+	for i := first; i < f.Usual && p.open() && !ofText && len(p.lines) > 2; i++ {
+		if !slices.ContainsFunc(p.fields[1:], func(row []string) bool { return len(row) != f.Usual || !isNumber(row[i]) }) {
+			weight += 1 + min(1, strings.Count(p.fields[1][i], "."))
+			if i == first {
+				weight++
+			}
 		}
 	}
-	return numbers+fractions > 2 || word && numbers+fractions > 1
+	return weight > 2 && !p.IsNumbers()
 }
 
 func (p *Peek) isWordTags() bool {

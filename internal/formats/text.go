@@ -150,7 +150,8 @@ func (f *Text) Sentences(use func(s *Sentence)) {
 		case strings.Trim(text, Blanks) == "", strings.HasPrefix(text, documentMark):
 			end()
 		case f.tabs && len(fields) == 1 && strings.HasPrefix(text, commentMark), line == 1 && f.Header != "":
-		case len(s.Lines) == 0 && fields[0] == "#" && f.isComment(len(fields)):
+		case len(s.Lines) == 0 && fields[0] == "#" && (f.heads || !f.tabs) && // a comment, no word
+			(f.heads && !f.tabs || len(fields) != f.Usual):
 		case f.CoNLLU && len(fields) == columnsOfCoNLLU && !isIndex(fields[0]): // words that are written as one, or left out
 		default:
 			if f.Skip > 0 && fields[0] == f.first[0] { // they begin anew, with an empty line before or not
@@ -160,14 +161,6 @@ func (f *Text) Sentences(use func(s *Sentence)) {
 		}
 	}
 	end()
-}
-
-// isComment reports whether a line above a sentence that begins with # and has so many fields is no token.
-func (f *Text) isComment(fields int) bool {
-	if f.tabs {
-		return f.heads && fields != f.Usual
-	}
-	return f.heads || fields != f.Usual
 }
 
 // Blanks separate fields where tabs do not. Others, such as the no-break space and the
