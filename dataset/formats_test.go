@@ -190,7 +190,7 @@ func TestAdviceOfTables(t *testing.T) {
 		{"p.csv", "id;label;x;kind\na;A;1.234,5 €;01\nb;B;-2,5;02\nc;B;12%;02\n", "p.numbers.csv", "e.csv", "x kind bias"},
 		{"k.csv", "id,label,x,neighbours\na,A,1,b c\nb,B,2,\nc,B,2,['a']\n", "k.nodes.csv", "k.edges.csv", "x bias"},
 		{"b.csv", "id label x\na A 1\nb B –2\nc B 2.5\n", "b.commas.csv", "e.csv", "x bias"},
-		{"l.csv", "a,\"b,c\",no header for neighbours\nb,a,\nc,a,\n", "n.csv", "l.edges.csv", "constant"},
+		{"l.csv", "a,\"b,c\",no header for neighbours\nb,a,\nc,,\n", "n.csv", "l.edges.csv", "constant"},
 		{"e.csv", "b,a,1\na,b,2\nb,c,1\n", "n.csv", "e.merged.csv", "weight constant"},
 		{"e.txt", "\"from\" \"to\"\n\"1\" \"a\" \"b\"\n\"2\" \"b\" \"c\"\n", "n.csv", "e.csv", "constant"},
 	} {
