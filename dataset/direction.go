@@ -10,8 +10,8 @@ import (
 // Direction of edges. Where both ends of an edge are of one node type and nothing says that the first and the second
 // end differ, the order in which data name them tells nothing, and a model must not learn from it.
 
-// chain counts the edges of a network, and those that lead from a row to the next, less those to the one before. row is
-// that of each node, or nil.
+// chain counts the edges of a network, and those that lead from a row to the next, less those to the one before. row
+// is that of each node, or nil.
 func (l *loader) chain(u, v, row []int32) {
 	for e := range u {
 		from, to := u[e], v[e]
@@ -25,10 +25,12 @@ func (l *loader) chain(u, v, row []int32) {
 }
 
 // leadsOn reports whether every edge leads from a row to the next, or every one to the row before, so that chains say
-// what comes after what, of enough edges to learn it from: with fewer for a pair of states, weights that could have been one cost more than they tell.
+// what comes after what, of enough edges to learn it from: with fewer for a pair of states, weights that could have
+// been one cost more than they tell.
 func (l *loader) leadsOn(states int) bool {
 	const perPair = 4
-	return max(l.steps, -l.steps) == l.edges && l.edges >= perPair*states*states && !l.tied && !l.o.Tied && !l.set.Recipe.Untied
+	return max(l.steps, -l.steps) == l.edges && l.edges >= perPair*states*states && !l.tied && !l.o.Tied &&
+		!l.set.Recipe.Untied
 }
 
 // direct decides, for training data, which edge types are symmetric.
@@ -51,9 +53,9 @@ func (l *loader) direct(s *crf.Schema) {
 		}
 		if t.Symmetric = t.U == t.V && !directed; directed && !said && !l.noted {
 			l.noted = true // types are decided on more than once
-			l.warn("{note=directed}every edge leads from a row to the next, or the one before: edges of type %q are learned directed, "+
-				"as of what comes after what; if the order means nothing, {!say \"directed\": false in %s, or }give "+
-				"{directed=false}", t.Name, ManifestName)
+			l.warn("{note=directed}every edge leads from a row to the next, or to the one before: edges of type %q are learned "+
+				"directed, as of what comes after what; if the order means nothing, {!say \"directed\": false in %s, or "+
+				"}give {directed=false}", t.Name, ManifestName)
 		}
 	}
 }

@@ -210,8 +210,9 @@ func TestPicturesAndMasks(t *testing.T) {
 	}
 	mustRun(t, "predict", folder, "--list", "other.txt", "-m", model, "-o", out)
 	picture := oracle.Must(png.Decode(strings.NewReader(readFile(t, out, "b.png"))))(t)
-	pixels := slices.Compact(slices.Sorted(slices.Values(picture.(*image.Gray).Pix)))
+	pixels := slices.Compact(slices.Sorted(slices.Values(picture.(*image.Paletted).Pix)))
 	oracle.Equal(t, pixels, []uint8{0, 255}, "greys of labels")
+	oracle.Equal(t, picture.(*image.Paletted).Palette[255], color.Color(color.RGBA{255, 255, 255, 255}), "colours")
 	mustRun(t, "train", model, "--resume", "--max-passes", "2000")
 }
 

@@ -435,7 +435,7 @@ func (p *Peek) tagMark() string {
 	return ""
 }
 
-// isNeighbours knows rows of whole numbers, or of what the rows begin with, not as many in each, each with another first.
+// isNeighbours knows rows of whole numbers, or of what rows begin with, not as many in each, each with another first.
 func (p *Peek) isNeighbours() bool {
 	rows := numeric.Map(p.lines, func(line string) []string { return strings.FieldsFunc(line, betweenNames) })
 	first, uneven := map[string]bool{}, false
@@ -460,7 +460,8 @@ func (p *Peek) isBlankTable() bool {
 	}
 	ofText := f.Ends != 1 || f.Header != "" && !isComment(f.Header)
 	for i := first; i < f.Usual && p.open() && !ofText && len(p.lines) > 2; i++ {
-		if !slices.ContainsFunc(p.fields[1:], func(row []string) bool { return len(row) != f.Usual || !isNumber(row[i]) }) {
+		other := func(row []string) bool { return len(row) != f.Usual || !isNumber(row[i]) }
+		if !slices.ContainsFunc(p.fields[1:], other) {
 			weight += 1 + min(1, strings.Count(p.fields[1][i], "."))
 			if i == first {
 				weight++
@@ -500,8 +501,6 @@ func (p *Peek) isText() bool {
 	switch {
 	case slices.Contains(TextExtensions, p.extension):
 		return true
-	case f.Ends == 0:
-		return false
 	case p.extension == tabbedTextExtension:
 		return f.Ends > fewEnds && f.Least > 1
 	case slices.Contains(plainExtensions, p.extension):

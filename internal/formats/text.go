@@ -72,23 +72,20 @@ func ReadText(path string, data []byte) (*Text, error) {
 		mark = "#\t" // as in GermEval's files
 	}
 	f.heads = strings.HasPrefix(text, mark) && strings.Contains(text, "\n\n"+mark)
-	header, rest, _ := strings.Cut(text, "\n")
-	if names := columnNames.FindStringSubmatch(header); names != nil && !strings.Contains(rest, cmp.Or(names[2:]...)+"\n") &&
-		(names[3] == "" || !f.tabs && !f.heads && filepath.Ext(path) != CrfsuiteExtension) {
-		f.Header = header
-	}
-	most, anew, on := 0, false, 0 // tokens that are counted before the first number comes again, and the number after all
+	f.Header = f.findHeader()
+	most, anew, next := 0, false, 0 // tokens that are counted before the first number comes again, and the next number
 	f.Sentences(func(s *Sentence) {
 		if f.Ends++; f.Ends == 1 {
 			f.first = s.Tokens[0]
 		}
 		from, _ := strconv.Atoi(s.Tokens[0][0])
-		next, goesOn := from, from == on
+		counts := from == 0 || from == 1 || from == next
+		next = from
 		for i, fields := range s.Tokens {
 			if i > 0 && fields[0] == f.first[0] {
 				next, anew = from, true
 			}
-			f.Counts = f.Counts && (from == 0 || from == 1 || goesOn) && fields[0] == strconv.Itoa(next)
+			f.Counts = f.Counts && counts && fields[0] == strconv.Itoa(next)
 			next++
 			most = max(most, next-from)
 			f.columns[len(fields)]++
@@ -99,7 +96,6 @@ func ReadText(path string, data []byte) (*Text, error) {
 				}
 			}
 		}
-		on = next
 	})
 	sizes := slices.Sorted(maps.Keys(f.columns))
 	for _, n := range sizes {
@@ -125,6 +121,16 @@ const commentMark = "# "
 // is no label below.
 var columnNames = regexp.MustCompile(`(?i)^"?(?:(?:id|index|nr|no)"?[\t ]+"?)?(words?|tokens?|form|text)\b.*` +
 	`[\t ]"?(\w*tags?|\w*labels?|ner|u?pos)"?$|^# .*?([^\t ]+)$`)
+
+// findHeader returns the first line, if it is one of these.
+func (f *Text) findHeader() string {
+	header, rest, _ := strings.Cut(f.Text, "\n")
+	names := columnNames.FindStringSubmatch(header)
+	if names == nil || strings.Contains(rest, cmp.Or(names[2:]...)+"\n") || names[3] != "" && (f.tabs || f.heads) {
+		return ""
+	}
+	return header
+}
 
 // Sentence is what the lines of one hold.
 type Sentence struct {

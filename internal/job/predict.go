@@ -5,9 +5,7 @@ import (
 	"context"
 	"encoding/csv"
 	"fmt"
-	"image"
 	"image/color"
-	"image/draw"
 	"image/png"
 	"io"
 	"path/filepath"
@@ -143,12 +141,7 @@ func (w Inference) PredictInto(ctx context.Context, run *runfolder.Run, set *dat
 		if colours == nil {
 			labels, colours = b.Labels, palette
 		}
-		drawn, err := report.LabelImage(labels, source.Width, source.Height, colours)
-		picture := image.Image(drawn)
-		if err == nil && set.Recipe.LabelColours && !slices.ContainsFunc(colours, isColour) { // masks, whose greys tell
-			picture = image.NewGray(drawn.Rect)
-			draw.Draw(picture.(draw.Image), drawn.Rect, drawn, image.Point{}, draw.Src)
-		}
+		picture, err := report.LabelImage(labels, source.Width, source.Height, colours)
 		if err == nil {
 			err = run.WriteFile(names[i]+".png", func(w io.Writer) error { return png.Encode(w, picture) })
 		}
@@ -190,21 +183,16 @@ func paletteOf(set *dataset.Set) []color.RGBA {
 	return palette
 }
 
-func isColour(c color.RGBA) bool { return c.R != c.G || c.G != c.B }
-
-// coloursOfNames has the colours of labels that are names of states, by these; nil: label pictures have the numbers
-// of states, or no room for these names.
+// coloursOfNames has the colours of labels, as the data have these, by their numbers; nil: label pictures have no room
+// for such numbers.
 func coloursOfNames(set *dataset.Set, palette []color.RGBA) []color.RGBA {
-	if len(set.Recipe.LabelNames) == 0 {
-		return nil
-	}
 	var colours []color.RGBA
 	for x := range palette {
 		name := set.Labels(nil, []int32{int32(x)})[0]
-		if name >= report.MaxClasses {
+		if uint32(name) > report.MaxClasses { // or below 0
 			return nil
 		}
-		colours = append(colours, make([]color.RGBA, int(name)+1-len(colours))...)
+		colours = append(colours, make([]color.RGBA, max(0, int(name)+1-len(colours)))...)
 		colours[name] = palette[x]
 	}
 	return colours

@@ -198,11 +198,11 @@ const unknownIndex = 255
 const unknownLabel = -1
 
 // LabelImage is the w × h image of labels, row by row from the top: label k is palette entry k, and −1, unknown, is
-// entry 255, dark grey: as an indexed PNG its pixel values are the labels. There are w·h labels, and a colour for
-// each but −1. More than MaxClasses colours are an error.
+// entry 255, dark grey unless that is a label: as an indexed PNG its pixel values are the labels. There are w·h labels,
+// and a colour for each but −1. More colours than entries are an error.
 func LabelImage(labels []int32, w, h int, palette []color.RGBA) (*image.Paletted, error) {
-	if len(palette) > MaxClasses {
-		return nil, fmt.Errorf("%d classes, at most %d can be drawn", len(palette), MaxClasses)
+	if len(palette) > unknownIndex+1 {
+		return nil, fmt.Errorf("%d classes, at most %d can be drawn", len(palette), unknownIndex+1)
 	}
 	img := image.NewPaletted(image.Rect(0, 0, w, h), labelPalette(palette))
 	for i, label := range labels {

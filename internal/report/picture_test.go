@@ -165,7 +165,7 @@ func TestLabelImage(t *testing.T) {
 		}
 		oracle.Equal(t, int32(back.Pix[i]), label, "pixel %d", i)
 	}
-	oracle.Fails(LabelImage(labels, 3, 2, ClassPalette(MaxClasses+1)))(t, "256 classes, at most 255 can be drawn")
+	oracle.Fails(LabelImage(labels, 3, 2, ClassPalette(MaxClasses+2)))(t, "257 classes, at most 256 can be drawn")
 }
 
 // TestPaletteOf: classes that are called by a colour have it, if all are.
