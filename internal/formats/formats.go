@@ -355,15 +355,35 @@ func (p *Peek) heads(header *regexp.Regexp) bool {
 		header.MatchString(strings.NewReplacer(`"`, "", "\t", ",", ";", ",").Replace(p.header()))
 }
 
-// isRenamedTable knows a table whose name tells nothing by a column that has a name and, in each row below, a number.
+// isRenamedTable knows a table whose name tells nothing by a column of numbers, below a header or beside texts.
 func (p *Peek) isRenamedTable() bool {
 	t := ReadRows(p.path, []byte(p.text.Text), false)
-	for i := range slices.Concat(t.Rows[:min(1, len(t.Rows))]...) {
-		if isName(t.Rows[0][i]) && !slices.ContainsFunc(t.Rows[1:], func(r []string) bool { return isName(r[i]) }) {
-			return p.plain() && p.text.Ends == 1 && len(t.List) == 0 && len(t.Rows) > 2 && len(t.Rows[0]) > 1
+	return p.open() && p.text.Ends == 1 && len(t.List) == 0 && len(t.Rows) > 2 && len(t.Rows[0]) > 1 &&
+		slices.ContainsFunc(t.Rows[0], isName) && weighNumbers(t.Rows[1:], 0) > 0
+}
+
+// isBlankTable knows one whose cells blanks separate by more numbers than tokens have.
+func (p *Peek) isBlankTable() bool {
+	f, first := p.text, 0
+	if f.Numbered {
+		first = 1
+	}
+	return p.open() && f.Ends == 1 && (f.Header == "" || isComment(f.Header)) && len(p.lines) > 2 && !p.IsNumbers() &&
+		weighNumbers(p.fields[1:], first) > 2
+}
+
+// weighNumbers counts columns of numbers, from one on where a word would stand; fractions, and such words, count twice.
+func weighNumbers(rows [][]string, first int) (weight int) {
+	for i := first; i < len(rows[0]); i++ {
+		other := func(row []string) bool { return len(row) != len(rows[0]) || !isNumber(row[i]) }
+		if !slices.ContainsFunc(rows, other) {
+			weight += 1 + min(1, strings.Count(rows[0][i], "."))
+			if i == first {
+				weight++
+			}
 		}
 	}
-	return false
+	return weight
 }
 
 // header is the first line.
@@ -450,25 +470,6 @@ func (p *Peek) isNeighbours() bool {
 		slices.ContainsFunc(all, func(x string) bool { return !first[x] })
 	return uneven && len(first) > 2 && p.text.Ends == 1 && !others && !slices.Contains(TextExtensions, p.extension) &&
 		!p.isEdgeList()
-}
-
-// isBlankTable knows rows of as many cells each, with more numbers than tokens have, above all fractions and as words.
-func (p *Peek) isBlankTable() bool {
-	f, weight, first := p.text, 0, 0
-	if f.Numbered {
-		first = 1
-	}
-	ofText := f.Ends != 1 || f.Header != "" && !isComment(f.Header)
-	for i := first; i < f.Usual && p.open() && !ofText && len(p.lines) > 2; i++ {
-		other := func(row []string) bool { return len(row) != f.Usual || !isNumber(row[i]) }
-		if !slices.ContainsFunc(p.fields[1:], other) {
-			weight += 1 + min(1, strings.Count(p.fields[1][i], "."))
-			if i == first {
-				weight++
-			}
-		}
-	}
-	return weight > 2 && !p.IsNumbers()
 }
 
 func (p *Peek) isWordTags() bool {
