@@ -103,6 +103,9 @@ func TestTextForModel(t *testing.T) {
 	set = mustOpen(t, writeFiles(t, map[string]string{"b.conll": "1 Bob NNP\n2 sees VBZ\n",
 		"c.conll": "Bob NNP O\n"}), model)
 	oracle.Equal(t, set.Names, [][]string{{"Bob", "sees"}, {"Bob"}}, "tokens")
+	counted := modelOf(mustOpen(t, writeFiles(t, map[string]string{"a.conll": "1 x A\n2 y B\n\n3 y B\n"}), Options{}))
+	set = mustOpen(t, writeFiles(t, map[string]string{"b.conll": "7 x\n8 y\n\n9 x\n"}), counted)
+	oracle.Equal(t, set.Names, [][]string{{"x", "y"}, {"x"}}, "tokens of a part of a text")
 	refuses(t, writeFiles(t, map[string]string{"b.conll": "Bob NNP X\n"}), model, `b.conll:1: label is "X", which is none of the 2 states; there are "B", "O"`)
 }
 

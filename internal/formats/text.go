@@ -45,7 +45,7 @@ type Text struct {
 	named      int                // fields behind the first that are NAME=VALUE, less those that are not
 	ends       [3]map[string]bool // what the first fields are, the second, and the last
 
-	Counts   bool // the first field counts the tokens of every sentence, from 0 or 1
+	Counts   bool // the first field counts the tokens of every sentence, from 0 or 1, or of all
 	Numbered bool // and it is no token, as others follow
 	Skip     int  // fields before that of the token
 }
@@ -79,7 +79,7 @@ func ReadText(path string, data []byte) (*Text, error) {
 			f.first = s.Tokens[0]
 		}
 		from, _ := strconv.Atoi(s.Tokens[0][0])
-		counts := from == 0 || from == 1 || from == next
+		counts := from == 0 || from == 1 || from == next || f.Ends == 1
 		next = from
 		for i, fields := range s.Tokens {
 			if i > 0 && fields[0] == f.first[0] {
@@ -107,7 +107,7 @@ func ReadText(path string, data []byte) (*Text, error) {
 		f.Least, f.Most = sizes[0], sizes[len(sizes)-1]
 	}
 	f.Counts = f.Counts && (most > 2 || !anew)
-	f.Numbered = f.Counts && most > 1 && f.Usual > 2
+	f.Numbered = f.Counts && most > 1 && f.Usual > 2 && slices.Contains([]string{"0", "1"}, f.first[0])
 	return f, nil
 }
 
