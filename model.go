@@ -160,15 +160,15 @@ type Prediction struct {
 // held. Where a network of NewData has some labels and others are hidden, the known ones are held and the others are
 // filled in given them; a network whose labels are all known is predicted as if none were.
 func (m *Model) Predict(ctx context.Context, d *Data) ([]Prediction, error) {
-	set, err := m.read(ctx, d, false)
-	if err != nil {
-		return nil, err
-	}
-	defer set.Close()
 	work, err := m.inference(ctx)
 	if err != nil {
 		return nil, err
 	}
+	set, err := d.load(ctx, m.inner, false)
+	if err != nil {
+		return nil, err
+	}
+	defer set.Close()
 	instances := m.inner.Instances(set)
 	held := partlyKnown(instances)
 	if err := work.Check(ctx, instances, held); err != nil {
@@ -189,16 +189,11 @@ func (m *Model) Predict(ctx context.Context, d *Data) ([]Prediction, error) {
 	return all, nil
 }
 
-// read reads data for the model.
-func (m *Model) read(ctx context.Context, d *Data, labels bool) (*dataset.Set, error) {
+// inference is how the model predicts.
+func (m *Model) inference(ctx context.Context) (*job.Inference, error) {
 	if m == nil || m.inner == nil {
 		return nil, errors.New("blockbp: the model is nil: look at the error of Train or Load")
 	}
-	return d.load(ctx, m.inner, labels)
-}
-
-// inference is how the model predicts.
-func (m *Model) inference(ctx context.Context) (*job.Inference, error) {
 	w, err := m.inner.Inference(ctx, "")
 	w.Threads = cmp.Or(m.threads, runtime.GOMAXPROCS(0))
 	return &w, err
@@ -262,16 +257,16 @@ func (m *Model) EvaluateSplit(ctx context.Context, d *Data, observed, split stri
 		all.options.Observed = ""
 		d = &all
 	}
-	set, err := m.read(ctx, d, true)
+	work, err := m.inference(ctx)
+	if err != nil {
+		return nil, err
+	}
+	set, err := d.load(ctx, m.inner, true)
 	if err != nil {
 		return nil, err
 	}
 	defer set.Close()
 	e, err := job.NewEvaluation("", set, m.inner.Instances(set), split, observed)
-	if err != nil {
-		return nil, err
-	}
-	work, err := m.inference(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -356,8 +356,7 @@ func TestCoNLLU(t *testing.T) {
 	refuses(t, writeFiles(t, map[string]string{"a.conllu": strings.Split(universal, "\n")[2] + "\n"}), Options{},
 		"a.conllu: there are no tokens")
 	bare := strings.NewReplacer("VERB", "_", "PRON", "_", "NOUN", "_").Replace(universal)
-	refuses(t, writeFiles(t, map[string]string{"a.conllu": bare}), Options{}, "no word has a part of speech",
-		" > a.upos.conllu")
+	refuses(t, writeFiles(t, map[string]string{"a.conllu": bare}), Options{}, "no node has a label", " > a.upos.conllu")
 	for _, name := range set.Schema.NodeTypes[0].FeatureNames {
 		if strings.Contains(name, "column") {
 			t.Errorf("attribute %q", name)

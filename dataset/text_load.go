@@ -323,10 +323,6 @@ func (l *textLoader) finish() {
 		l.warn("%s: all %d tokens are one sentence, since no empty line separates any",
 			option.Place(l.files[0].Path, 0, ""), tokens)
 	}
-	if path := l.files[0].Path; l.rules.Form == formats.TextCoNLLU && len(l.labels.texts) == 0 && l.o.Recipe == nil {
-		l.failAt(path, "", formats.Look(path).Advise("no parts of speech"), "no word has a part of speech")
-		return
-	}
 	states := l.statesOf(&l.labels, l.files[0].Path)
 	l.run(l.noteColumns, func() { l.chooseSchema(states) })
 	if len(l.problems) > 0 {

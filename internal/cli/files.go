@@ -111,9 +111,7 @@ func byExtension(stdout bool, extensions ...string) func(string, []string) outpu
 		switch {
 		case stdout && path == "-":
 			return outputNone
-		case len(extensions) == 0:
-			return outputFile
-		case slices.Contains(extensions, filepath.Ext(path)):
+		case len(extensions) == 0, slices.Contains(extensions, filepath.Ext(path)):
 			return outputFile
 		}
 		return outputFolder
@@ -206,9 +204,7 @@ func (f *files) checkFile(o written) error {
 	switch {
 	case err == nil && info.IsDir():
 		return o.refusef("it is a folder, want the name of a file to write")
-	case linkErr != nil:
-		return o.checkParent()
-	case f.force:
+	case linkErr != nil, f.force:
 		return o.checkParent()
 	case link.Mode()&fs.ModeSymlink != 0 && err != nil:
 		return o.refusef("it is a symbolic link to a file that is not there; choose another, or follow the link with {force}")

@@ -144,7 +144,8 @@ func TestColoursOfNames(t *testing.T) {
 	red, green := color.RGBA{R: 9, A: 255}, color.RGBA{G: 9, A: 255}
 	wide := append(make([]color.RGBA, 254), green)
 	wide[1] = red
-	for name, want := range map[string][]color.RGBA{"2": {{}, red, green}, "0": {green, red}, "-1": nil, "254": wide, "256": nil} {
+	for name, want := range map[string][]color.RGBA{"2": {{}, red, green}, "0": {green, red}, "-1": nil,
+		"254": wide, "256": nil} {
 		set := &dataset.Set{Recipe: dataset.Recipe{LabelNames: []int{0}}}
 		set.Schema.NodeTypes = []crf.NodeType{{States: []string{"1", name}}}
 		oracle.Equal(t, coloursOfNames(set, []color.RGBA{red, green}), want, "state named %s", name)
