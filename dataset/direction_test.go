@@ -114,24 +114,30 @@ func TestChainsAreDirected(t *testing.T) {
 		}
 	}
 	// Nodes of tables are in the order of their rows, whatever the numbers in their names.
-	nodes, edges := "id,label\n", "source,target\n"
+	nodes, edges, turned := "id,label\n", "source,target\n", "source,target\n"
 	for s := range 20 {
 		nodes += fmt.Sprintf("n%d,%c\n", 7*s%20, 'x'+rune(s%2))
 		if s > 0 {
 			edges += fmt.Sprintf("n%d,n%d\n", 7*(s-1)%20, 7*s%20)
+			turned += fmt.Sprintf("n%d,n%d\n", 7*s%20, 7*(s-1)%20)
 		}
 	}
-	for more, want := range map[string]bool{"": true, "n7,n0\n": false} { // the first edge the other way round
+	ends := map[string][][]int32{}
+	for text, want := range map[string]bool{edges: true, turned: true, edges + "n7,n0\n": false} { // one both ways round
 		dir := t.TempDir()
 		paths := []string{filepath.Join(dir, "nodes.csv"), filepath.Join(dir, "edges.csv")}
-		for i, text := range []string{nodes, edges + more} {
+		for i, text := range []string{nodes, text} {
 			oracle.OK(t, os.WriteFile(paths[i], []byte(text), 0o666))
 		}
 		set := oracle.Must(Open(t.Context(), paths, Options{}))(t)
 		if set.Schema.EdgeTypes[0].Symmetric == want {
-			t.Errorf("tables with %q more: directed is %v", more, !want)
+			t.Errorf("edges %q: directed is %v", text, !want)
 		}
+		u, v := set.Instances[0].Graph.Ends()
+		ends[text] = [][]int32{u, v}
 	}
+	slices.Reverse(ends[turned])
+	oracle.Equal(t, ends[turned], ends[edges], "ends of edges that lead to the row before, turned")
 }
 
 // TestDirectionNote: a chain of states in turn is met by a note, and the same edges with their

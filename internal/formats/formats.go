@@ -63,6 +63,7 @@ var formats = slices.Concat([]Format{
 	{"a list of files", "", ".list", (*Peek).isList},
 	{"a table of sentences", "", "", (*Peek).isSentenceTable},
 	{"a table of tokens", "", "", (*Peek).isTokenTable},
+	{"a list of edges between two kinds of nodes", "", "", begins("% bip")},
 	{"a list of neighbours", "", ".adjlist", (*Peek).isNeighbours},
 	{"a table", kindGraph, "", (*Peek).isTable},
 	{"an alignment of sequences", "", "", func(p *Peek) bool { return p.IsAlignment(longerThanWords) }},
