@@ -24,14 +24,15 @@ func (l *loader) chain(u, v, row []int32) {
 	}
 }
 
-// leadsOn reports whether every edge leads from a row to the next, or every one to the row before, so that chains say
-// what comes after what, of enough edges to learn it from: with fewer for a pair of states, weights that could have
-// been one cost more than they tell.
+// leadsOn reports whether edges lead in turn, so that chains say what comes after what, and are enough to learn it from:
+// with fewer for a pair of states, weights that could have been one cost more than they tell.
 func (l *loader) leadsOn(states int) bool {
 	const perPair = 4
-	return max(l.steps, -l.steps) == l.edges && l.edges >= perPair*states*states && !l.tied && !l.o.Tied &&
-		!l.set.Recipe.Untied
+	return l.inTurn() && l.edges >= perPair*states*states && !l.tied && !l.o.Tied && !l.set.Recipe.Untied
 }
+
+// inTurn reports whether all edges so far lead from a row to the next, or all to the row before.
+func (l *loader) inTurn() bool { return max(l.steps, -l.steps) == l.edges }
 
 // direct decides, for training data, which edge types are symmetric.
 func (l *loader) direct(s *crf.Schema) {

@@ -96,7 +96,7 @@ func (l *tableLoader) readEdges(g *tableGraph) {
 	t, e := g.edges, l.joinRows(g)
 	l.chain(e.u, e.v, g.row)
 	l.tied = l.tied || g.reversed > 0
-	directed := l.manifest.directed() || l.directed || l.o.Directed || l.steps == -l.edges // then ends mean something
+	directed := l.manifest.directed() || l.directed || l.o.Directed || l.inTurn() // then ends mean something
 	if s := l.o.Schema; s != nil {
 		directed = len(s.EdgeTypes) == 0 || !s.EdgeTypes[0].Symmetric
 	}
