@@ -24,7 +24,7 @@ func (l *loader) chain(u, v, row []int32) {
 	}
 }
 
-// leadsOn reports whether edges lead in turn, so that chains say what comes after what, and are enough to learn it from:
+// leadsOn reports whether edges lead in turn, so that chains say what comes after what, and are enough to learn that:
 // with fewer for a pair of states, weights that could have been one cost more than they tell.
 func (l *loader) leadsOn(states int) bool {
 	const perPair = 4
