@@ -42,11 +42,11 @@ func newIncremental(run *inference) *incremental {
 	return e
 }
 
-// A pass of visits is followed by another one where it leaves at most firstLeft of the gradient, if it is the first, and
-// at most laterLeft if not. The first one tells how strong couplings are: where they are weak, messages carry little,
-// and blocks that were visited at different times agree. A pass of visits takes a quarter of the time of a step of
-// descent, and so may gain less. Photographs are let into seven passes, networks of strong couplings into one or two
-// (results/README.md).
+// Another pass of visits follows where one leaves at most firstLeft of the gradient, if it is the first, and at most
+// laterLeft of what the pass before left, if not. The first one tells how strong couplings are: where they are weak,
+// messages carry little, and blocks that were visited at different times agree. A pass of visits takes a quarter of the
+// time of a step of descent, and so may gain less. Fifty photographs are let into nine passes, networks of strong
+// couplings into one or two (results/README.md).
 const firstLeft, laterLeft = 0.2, 0.9
 
 // leads reports, at the end of a pass, that another one follows: none where a pass has one visit. The norm of the
