@@ -105,3 +105,29 @@ func TestRefusedClaimAmongVisits(t *testing.T) {
 		t.Errorf("the mean weights of visits are %v, those of the check %v", mean, l.model.Weights)
 	}
 }
+
+// TestVisitsLead: another pass of visits follows a first one that leaves a fifth of the gradient, and later ones that
+// leave nine tenths of it; where a pass has one visit, none follows.
+func TestVisitsLead(t *testing.T) {
+	for blocks, norms := range map[int][]float64{4: {20, 18, 9, 8.1}, 1: {1}} {
+		p := regions(1, 8, 8, 3, 1, 0.3, 1).with("convex")
+		s := must((&Settings{Method: BBPL, Assign: blocksOf(blocks)}).resolve(&p))
+		l := must(newLearner(&p, &s))
+		e := newIncremental(l.inference)
+		l.progress.GradientNorm = 100
+		e.begin(l.model.Weights)
+		pass := func(norm float64) bool {
+			e.visits += l.schedule.perPass()
+			l.progress.GradientNorm = norm
+			return e.leads()
+		}
+		for _, norm := range norms {
+			oracle.Equal(t, pass(norm), blocks > 1, "%d blocks: a pass follows a gradient of %v", blocks, norm)
+		}
+		oracle.Equal(t, pass(7.4), false, "%d blocks: a pass follows one that gains less than a tenth", blocks)
+		e.visits = 0
+		e.begin(l.model.Weights)
+		oracle.Equal(t, pass(7.4*.3), false, "%d blocks: a pass follows a first one that leaves three tenths", blocks)
+		l.close()
+	}
+}
