@@ -24,7 +24,7 @@ import (
 // problems the Hessian itself.
 //
 // What P leaves out, such as the coupling of neighbours and beliefs that differ from the mean, is learned by
-// limited-memory BFGS from one pair (s, y) per accepted step.
+// limited-memory BFGS from one pair (s, y) per accepted step, or per pass of visits.
 type auto struct {
 	autoState
 	run         *inference // whose weights it moves; nil: it has not begun, or is over
@@ -131,11 +131,16 @@ func (a *auto) Step(theta, gradient []float64) float64 {
 		e.begin(theta)
 	}
 	e.takeVisit(theta, gradient)
-	a.apply(a.plain, e.gradient)
+	perPass := a.run.schedule.perPass()
+	passEnds := e.visits%perPass == 0
+	if passEnds {
+		a.descent.takeVisitsPass(e.mean, e.gradient, e.visits == perPass)
+	}
+	a.curvature.Direction(a.plain, e.gradient)
 	for j, d := range a.plain {
 		theta[j] = e.mean[j] - d
 	}
-	if e.visits%a.run.schedule.perPass() == 0 && !e.leads() {
+	if passEnds && !e.leads() {
 		a.descent.begin(theta, a.startWeights, a.startValue, true)
 	}
 	return 1

@@ -241,7 +241,7 @@ func (d *descent) promise() float64 {
 
 // accept makes theta the origin.
 func (d *descent) accept(theta, gradient []float64, value float64) {
-	if !d.dampsSteps() {
+	if !d.dampsSteps() && d.alpha != 0 && d.slope != 0 { // a step was made, from where the gradient is known
 		d.rememberPair(theta, gradient)
 	}
 	copy(d.origin, theta)
@@ -296,11 +296,19 @@ func (d *descent) shrink(theta []float64, lacks float64, finite bool) {
 	d.move(theta, next)
 }
 
-// rememberPair gives BFGS the changes of weights and gradient along the line.
-func (d *descent) rememberPair(theta, gradient []float64) {
-	if d.alpha == 0 || d.slope == 0 {
-		return // no step, or the line from the start: no gradient is known there
+// takeVisitsPass gives BFGS the changes of θ̄ and ḡ in a pass of visits, after the first one, in which messages arrive.
+// Away from what such pairs tell, steps are as P has them: messages lag, and make curvature look smaller than it is.
+func (d *descent) takeVisitsPass(mean, gradient []float64, first bool) {
+	if !first {
+		d.rememberPair(mean, gradient)
+		d.curvature.Unscale()
 	}
+	copy(d.origin, mean)
+	copy(d.originGradient, gradient)
+}
+
+// rememberPair gives BFGS the changes of weights and gradient since the origin.
+func (d *descent) rememberPair(theta, gradient []float64) {
 	ds, dy := d.curvature.Next()
 	for i, g := range gradient {
 		ds[i], dy[i] = theta[i]-d.origin[i], g-d.originGradient[i]

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/internal/simd"
 )
 
 // TestEarlySteps: with a regulariser of 0.1 for each variable the first visit of one of 20
@@ -129,5 +130,48 @@ func TestVisitsLead(t *testing.T) {
 		e.begin(l.model.Weights)
 		oracle.Equal(t, pass(7.4*.3), false, "%d blocks: a pass follows a first one that leaves three tenths", blocks)
 		l.close()
+	}
+}
+
+// TestVisitsLearnCurvature: after a second pass of visits the change of the gradient calls for that of the weights, as
+// BFGS's secant equation says, and gradients across that are met by P⁻¹, up to a part along the change of the weights.
+func TestVisitsLearnCurvature(t *testing.T) {
+	p := regions(1, 8, 8, 3, 1, 0.3, 1).with("convex")
+	rule := &auto{}
+	s := must(Settings{Method: BBPL, Assign: blocksOf(4), Step: rule}.resolve(&p))
+	l := must(newLearner(&p, &s))
+	defer l.close()
+	for l.progress.Check.Active {
+		must(l.visitInWholePass())
+	}
+	oracle.OK(t, l.iterate()) // P is known from the first visit on
+	size := len(l.model.Weights)
+	means, gradients, change := [2][]float64{}, [2][]float64{}, make([]float64, size)
+	for pass := range means {
+		for i := range size {
+			means[pass] = append(means[pass], math.Sin(float64(3*i+pass)))
+			gradients[pass] = append(gradients[pass], float64(i%5+2)*means[pass][i])
+		}
+		rule.descent.takeVisitsPass(means[pass], gradients[pass], pass == 0)
+	}
+	step := make([]float64, size)
+	for i := range change {
+		change[i], step[i] = gradients[1][i]-gradients[0][i], means[1][i]-means[0][i]
+	}
+	got, plain, across := make([]float64, size), make([]float64, size), make([]float64, size)
+	rule.curvature.Direction(got, change)
+	for i := range got {
+		if math.Abs(got[i]-step[i]) > 1e-9 {
+			t.Errorf("weight %d: %v for the change of the gradient, want %v", i, got[i], step[i])
+		}
+	}
+	across[0], across[1] = step[1], -step[0]
+	rule.apply(plain, across)
+	rule.curvature.Direction(got, across)
+	along := simd.Dot(change, plain) / simd.Dot(change, step)
+	for i := range got {
+		if want := plain[i] - along*step[i]; math.Abs(got[i]-want) > 1e-9 {
+			t.Errorf("weight %d: %v across the change, want %v", i, got[i], want)
+		}
 	}
 }
