@@ -14,10 +14,10 @@ import (
 //
 //	θ = θ̄ − P⁻¹ḡ,   ḡ = Σ_b g_b + l2 θ̄,
 //
-// θ̄ being the mean of the θ_b. What P leaves out BFGS learns from the changes of θ̄ and ḡ, pass by pass. That is a whole
-// step at every visit: no length has to be chosen, however old the gradient is. With one block θ̄ is θ. Such steps know
-// nothing of messages that have not arrived. They are made as long as they lower the gradient enough (leads), and then
-// descent on F goes on (descent.go).
+// θ̄ being the mean of the θ_b. What P leaves out BFGS learns from the changes of θ̄ and ḡ, pass by pass. That is a
+// whole step at every visit: no length has to be chosen, however old the gradient is. With one block θ̄ is θ. Such
+// steps know nothing of messages that have not arrived. They are made as long as they lower the gradient enough
+// (leads), and then descent on F goes on (descent.go).
 type incremental struct {
 	incrementalState
 	run      *inference
