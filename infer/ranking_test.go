@@ -55,7 +55,7 @@ func stepsPrecision(beliefs []float64, in []bool) (sum float64) {
 func rankingOf(beliefs []float64, in []bool) *ranking {
 	r := &ranking{}
 	for i, b := range beliefs {
-		r.add(b, in[i])
+		r.add(b, map[bool]int{true: 1}[in[i]])
 	}
 	return r
 }
@@ -74,7 +74,7 @@ func TestRankingByDefinition(t *testing.T) {
 			}
 			r := &ranking{}
 			for i, b := range beliefs {
-				r.add(b, in[i])
+				r.add(b, map[bool]int{true: 1}[in[i]])
 				if i%50 == 0 {
 					r.measures()
 				}
@@ -92,7 +92,7 @@ func TestRankingByDefinition(t *testing.T) {
 func TestRankingOfMany(t *testing.T) {
 	oracle.Long(t)
 	rng := source(6)
-	const nodes = 6 * mostBeliefs
+	const nodes = 6 * mostRanked
 	for _, rate := range []float64{0.5, 0.001} {
 		beliefs, in, exact := make([]float64, nodes), make([]bool, nodes), &ranking{}
 		for i := range beliefs {
@@ -103,13 +103,13 @@ func TestRankingOfMany(t *testing.T) {
 			}
 			logit := 3*rng.NormFloat64() + 4*one
 			beliefs[i] = 1 / (1 + math.Exp(-logit))
-			exact.count(beliefs[i], [2]int64{1 - int64(one), int64(one)})
+			exact.nodes = append(exact.nodes, ranked{beliefs[i], int(one)})
 		}
 		wantAUC, wantPrecision := exact.measures()
 		r := rankingOf(beliefs, in)
 		auc, precision := r.measures()
-		if !r.coarse || len(r.counts) > mostBeliefs {
-			t.Errorf("%d beliefs, rounded %v", len(r.counts), r.coarse)
+		if len(r.nodes) > 0 || len(r.rounded) > mostRanked {
+			t.Errorf("%d nodes, and %d rounded beliefs", len(r.nodes), len(r.rounded))
 		}
 		if math.Abs(auc-wantAUC) > 1e-5 || math.Abs(precision-wantPrecision) > 1e-3*wantPrecision {
 			t.Errorf("rate %v: area %v, want %v; average precision %v, want %v", rate, auc, wantAUC, precision, wantPrecision)
@@ -122,22 +122,21 @@ func TestRankingOfMany(t *testing.T) {
 	}
 }
 
-// TestCoarse: rounding keeps the order, and changes odds by 0.1 % at most.
-func TestCoarse(t *testing.T) {
+// TestPlaces: places are in the order of beliefs, and odds of one place differ by 0.1 % at most, or are hardly any.
+func TestPlaces(t *testing.T) {
 	rng := source(7)
-	var beliefs []float64
+	beliefs := []float64{0, 1e-300, 0.5, 1}
 	for range 100000 {
 		beliefs = append(beliefs, 1/(1+math.Exp(30*rng.NormFloat64())))
 	}
 	slices.Sort(beliefs)
-	for i, b := range beliefs {
-		rounded := coarse(b)
-		if coarse(rounded) != rounded || i > 0 && rounded < coarse(beliefs[i-1]) {
-			t.Fatalf("%v is rounded to %v after %v to %v", b, rounded, beliefs[i-1], coarse(beliefs[i-1]))
+	for i, b := range beliefs[1:] {
+		before, here, least := place(beliefs[i]), place(b), min(b, 1-b)
+		if before < 0 || here < before || here > 2*evenOdds {
+			t.Fatalf("%v is at %d after %v at %d", b, here, beliefs[i], before)
 		}
-		least := min(b, 1-b)
-		if least > 1e-12 && math.Abs(b-rounded) > least/(1<<coarseBits) {
-			t.Fatalf("%v is rounded to %v", b, rounded)
+		if here == before && least > 1e-12 && b-beliefs[i] > least/(1<<coarseBits-1) {
+			t.Fatalf("%v and %v are both at %d", beliefs[i], b, here)
 		}
 	}
 }

@@ -32,7 +32,11 @@ func (s *Score) Add(b *Beliefs, truth []int32, count []bool) {
 		s.LogLoss -= math.Log(max(b.Of(i)[y], 1e-300))
 		s.calibrate(b.Of(i)[b.Labels[i]], y == b.Labels[i])
 		for c, belief := range b.Of(i) {
-			s.rankings[c].add(belief, c == int(y))
+			of := 0
+			if c == int(y) {
+				of = 1
+			}
+			s.rankings[c].add(belief, of)
 		}
 	}
 }
