@@ -86,21 +86,29 @@ type Statistics struct {
 	Scales func(in *crf.Instance) (node, edge func(element int32) float64)
 }
 
+// momentRows is how many rows of features Moments takes at a time.
+const momentRows = 64
+
 // Moments returns Σ f fᵀ/ρ over the nodes or edges of a type, kinds being those of nodes and then those of edges. Of
 // more than mostRotated features, and of untied ones, for which it is the mean over the copies, it is the diagonal.
 func (s *Statistics) Moments(kind, mostRotated int) []float64 {
 	span := slices.Concat(s.Layout.Node, s.Layout.Edge)[kind]
 	if d := span.Features; !span.Untied && d <= mostRotated {
 		return s.Over(s.Data, d*d, func(sum []float64, _, i int, r ground.Range) {
-			f, read := make([]float64, d), Features(s.Data[i])[kind].Reader()
+			f, scaled, rows := make([]float64, momentRows*d), make([]float64, momentRows*d), 0
+			read := Features(s.Data[i])[kind].Reader()
 			s.each(kind, s.Data[i], r, func(_ int32, row int, weight float64) {
-				read(f, row)
-				for j, x := range f {
-					if x != 0 {
-						simd.AddScaled(sum[j*d:][:d], f, weight*x)
-					}
+				at := f[rows*d:][:d]
+				read(at, row)
+				for j, x := range at {
+					scaled[rows*d+j] = weight * x
+				}
+				if rows++; rows == momentRows {
+					simd.ScatterMatrix(sum, f, scaled, rows, d, d)
+					rows = 0
 				}
 			})
+			simd.ScatterMatrix(sum, f, scaled, rows, d, d)
 		})
 	}
 	sum := s.Over(s.Data, span.Features, func(sum []float64, _, i int, r ground.Range) {
