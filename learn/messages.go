@@ -55,7 +55,8 @@ func (m *messages) hasMomentum() bool { return m.keepsCopies() && m.holds.monoto
 // the pass before began.
 func (m *messages) beginRound() {
 	p := &m.progress
-	if !m.hasMomentum() {
+	final := p.Check.Active && p.Check.Purpose == checkFinal
+	if !m.hasMomentum() || final && p.Check.Passes == 0 && p.Pass.Momentum == 0 { // often no other pass needs the copy
 		return
 	}
 	still := m.auto.passesHere() > 1 || p.Check.Active && p.Check.Passes > 1
