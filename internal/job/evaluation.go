@@ -178,7 +178,7 @@ func (p *Prepared) evaluateDuring(watch Watch, took *times, limit time.Duration,
 		room := max(evaluationGrace, time.Duration(evaluationShare*float64(started.Sub(began)))) - took.evaluating
 		if !tried && started.Sub(began) > limit/2 {
 			tried, room = true, time.Duration(evaluationShare*float64(limit))
-			most = took.within(portion(room, all, threads))
+			most = foldLimits.MaxSweeps
 		} else if bounded && took.expected > room {
 			return nil, nil
 		}
@@ -190,8 +190,9 @@ func (p *Prepared) evaluateDuring(watch Watch, took *times, limit time.Duration,
 			w, before, count := p.scoring(p.original(m), most), seen, watch.counter("evaluating "+e.Name)
 			w.Progress = func(done, total int) {
 				spent := time.Since(started)
-				if seen = before + done; seen >= threads && (spent > room/4 || seen == all) { // the first ones take longer
-					took.expected = spent * time.Duration(all) / time.Duration(seen)
+				seen = before + done
+				if seen >= 2*threads && spent > room/4 || seen == all { // the first ones take longer
+					took.expected = portion(spent, all, seen)
 					if bounded && took.expected > room && seen < all { // there is no time for the rest
 						done = total
 						cancel()
@@ -254,8 +255,8 @@ func (p *Prepared) scoring(m *crf.Model, most int) Inference {
 func (r *run) score(ctx context.Context, result *Result, set int) (*Scored, error) {
 	p, e := r.p, r.p.Evaluations[set]
 	left := r.left(0)
-	if left > 0 { // the rest of what was reserved is for a model to compare with and reports
-		left = max(1, left-time.Duration(evaluationShare*float64(p.Options.MaxTime)))
+	if left > 0 {
+		left = max(1, left-r.took.rest(p.Options.MaxTime))
 	}
 	most := r.took.within(portion(left, p.toScore(0), p.toScore(set)))
 	w := p.scoring(result.Model.Model, most)

@@ -109,6 +109,9 @@ func keep(fitted *learn.Result, best *crf.Model) {
 // Record is the recorder of the run: metrics have one line per iteration. The exact
 // values of checks are in result.json.
 func (r *run) Record(e learn.Event) error {
+	if e.Iteration == 0 {
+		r.took.start = e.Elapsed
+	}
 	if told := e; r.watch.Iteration != nil {
 		told.Elapsed += r.before
 		r.watch.Iteration(told)

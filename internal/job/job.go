@@ -165,15 +165,30 @@ type times struct {
 	// mean over each network.
 	expected time.Duration
 	sweeps   float64
+	// start is what the training took to begin: the one to compare with takes a part of that.
+	start time.Duration
 }
 
-// reserve is what of a limit of time is for what follows: a share for a model to compare with and reports, and as much
-// for the final evaluation where that takes so long, but no less than the fewest sweeps take.
+// compares reports whether a share of a limit of time, if there is one, is enough for a model to compare with.
+func (t *times) compares(limit time.Duration) bool {
+	return limit == 0 || float64(t.start) <= evaluationShare*float64(limit)
+}
+
+// rest is what of a limit of time is for what follows the final evaluation: a model to compare with, and reports.
+func (t *times) rest(limit time.Duration) time.Duration {
+	if !t.compares(limit) {
+		limit /= 2
+	}
+	return time.Duration(evaluationShare * float64(limit))
+}
+
+// reserve is what of a limit of time is for what follows: the rest, and a share for the final evaluation where that
+// takes so long, but no less than the fewest sweeps take.
 func (t *times) reserve(limit time.Duration) time.Duration {
 	share, sweeps, expected := evaluationShare*float64(limit), max(1, t.sweeps), float64(t.expected)
 	all := min(evaluationGrowth, float64(PredictLimits.MaxSweeps)/sweeps) * expected
 	fewest := float64(foldLimits.MaxSweeps) / sweeps * expected
-	return time.Duration(share + min(all, max(share, fewest)))
+	return t.rest(limit) + time.Duration(min(all, max(share, fewest)))
 }
 
 // within is how many sweeps over each network an evaluation has time for: at least those of folds, after which labels

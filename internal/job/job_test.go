@@ -417,6 +417,9 @@ func TestReserve(t *testing.T) {
 		took := times{expected: time.Minute, sweeps: test.sweeps}
 		oracle.Near(t, took.reserve(time.Minute).Seconds(), test.want, 1e-9, "after %v sweeps", test.sweeps)
 	}
+	slow := times{expected: time.Minute, sweeps: 300, start: 7 * time.Second} // leaves no time for a model to compare with
+	oracle.Near(t, slow.reserve(time.Minute).Seconds(), 9, 1e-9, "after a slow start")
+	oracle.Equal(t, slow.compares(0), true, "compares without a limit")
 	for left, want := range map[time.Duration]int{0: 300, time.Second: 30, 36 * time.Second: 60, time.Hour: 300} {
 		took := times{expected: time.Minute, sweeps: 100}
 		oracle.Equal(t, took.within(left), want, "sweeps in %v", left)

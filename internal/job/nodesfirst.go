@@ -101,7 +101,7 @@ func (r *run) withoutEdges(ctx context.Context, passes float64) (_ *crf.Model, e
 	}
 	limit, least := r.left(0), time.Duration(evaluationShare/2*float64(p.Options.MaxTime))
 	var fitted *learn.Result
-	if limit >= least {
+	if limit >= least && r.took.compares(p.Options.MaxTime) {
 		fitted, err = p.fitWithoutEdges(ctx, min(mostPasses, max(fewestPasses, math.Ceil(passes))), limit/2, nil)
 	}
 	if err == nil && (fitted == nil || fitted.Status == learn.TimeLimit) {
