@@ -80,7 +80,7 @@ func (q *Curvature) Store() {
 // Reset forgets all pairs; γ is scale until it is measured by the next pair.
 func (q *Curvature) Reset(scale float64) { q.pairs, q.scale = 0, scale }
 
-// Unscale begins the recursion with P⁻¹ itself, until another pair is stored.
+// Unscale begins the recursion with P⁻¹ itself, until another pair is stored, or Rescale is called.
 func (q *Curvature) Unscale() { q.scale = 1 }
 
 // Rescale measures γ anew by the last pair, after P has changed.
