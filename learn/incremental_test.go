@@ -107,10 +107,10 @@ func TestRefusedClaimAmongVisits(t *testing.T) {
 	}
 }
 
-// TestVisitsLead: another pass of visits follows a first one that leaves a fifth of the gradient, and later ones that
-// leave nine tenths of it; where a pass has one visit, none follows.
+// TestVisitsLead: another pass of visits follows a first one that leaves a fifth of the gradient, and later ones until
+// three in a row have left no less than all before; where a pass has one visit, none follows.
 func TestVisitsLead(t *testing.T) {
-	for blocks, norms := range map[int][]float64{4: {20, 18, 9, 8.1}, 1: {1}} {
+	for blocks, norms := range map[int][]float64{4: {20, 25, 22, 19.9, 30, 19.9, 19, 20, 21}, 1: {1}} {
 		p := regions(1, 8, 8, 3, 1, 0.3, 1).with("convex")
 		s := must((&Settings{Method: BBPL, Assign: blocksOf(blocks)}).resolve(&p))
 		l := must(newLearner(&p, &s))
@@ -125,10 +125,10 @@ func TestVisitsLead(t *testing.T) {
 		for _, norm := range norms {
 			oracle.Equal(t, pass(norm), blocks > 1, "%d blocks: a pass follows a gradient of %v", blocks, norm)
 		}
-		oracle.Equal(t, pass(7.4), false, "%d blocks: a pass follows one that gains less than a tenth", blocks)
+		oracle.Equal(t, pass(19), false, "%d blocks: a pass follows three that have gained nothing", blocks)
 		e.visits = 0
 		e.begin(l.model.Weights)
-		oracle.Equal(t, pass(7.4*.3), false, "%d blocks: a pass follows a first one that leaves three tenths", blocks)
+		oracle.Equal(t, pass(19*.3), false, "%d blocks: a pass follows a first one that leaves three tenths", blocks)
 		l.close()
 	}
 }
@@ -172,6 +172,30 @@ func TestVisitsLearnCurvature(t *testing.T) {
 	for i := range got {
 		if want := plain[i] - along*step[i]; math.Abs(got[i]-want) > 1e-9 {
 			t.Errorf("weight %d: %v across the change, want %v", i, got[i], want)
+		}
+	}
+}
+
+// TestVisitsStepByCurvature: steps are by P alone until a second pass of visits has ended, and then by its pair, too.
+func TestVisitsStepByCurvature(t *testing.T) {
+	p := regions(1, 8, 8, 3, 1, 0.3, 1).with("convex")
+	rule := &auto{}
+	s := must(Settings{Method: BBPL, Assign: blocksOf(4), Step: rule}.resolve(&p))
+	l := must(newLearner(&p, &s))
+	defer l.close()
+	for l.progress.Check.Active {
+		must(l.visitInWholePass())
+	}
+	perPass, size := l.schedule.perPass(), len(l.model.Weights)
+	step, plain := make([]float64, size), make([]float64, size)
+	for visit := 1; visit <= 2*perPass; visit++ {
+		rule.incremental.leastNorm = math.Inf(1) // another pass follows
+		oracle.OK(t, l.iterate())
+		rule.curvature.Direction(step, rule.incremental.gradient)
+		rule.apply(plain, rule.incremental.gradient)
+		oracle.Equal(t, slices.Equal(step, plain), visit < 2*perPass, "visit %d: the step is that of P", visit)
+		for i, mean := range rule.incremental.mean {
+			oracle.Near(t, l.model.Weights[i], mean-step[i], 1e-12, "visit %d, weight %d", visit, i)
 		}
 	}
 }

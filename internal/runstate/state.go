@@ -34,7 +34,7 @@ type Saved struct {
 }
 
 // Format grows with every change of what a state has.
-const Format = 24
+const Format = 25
 
 // ProgressKey is that of State.Progress among the metadata of a file.
 const ProgressKey = "progress"
