@@ -1,6 +1,10 @@
 package infer
 
-import "math"
+import (
+	"math"
+
+	"github.com/blockbp/blockbp/internal/numeric"
+)
 
 // Score counts how labels were predicted, over nodes with a true label.
 type Score struct {
@@ -32,11 +36,7 @@ func (s *Score) Add(b *Beliefs, truth []int32, count []bool) {
 		s.LogLoss -= math.Log(max(b.Of(i)[y], 1e-300))
 		s.calibrate(b.Of(i)[b.Labels[i]], y == b.Labels[i])
 		for c, belief := range b.Of(i) {
-			of := 0
-			if c == int(y) {
-				of = 1
-			}
-			s.rankings[c].add(belief, of)
+			s.rankings[c].add(belief, numeric.OneIf(c == int(y)))
 		}
 	}
 }

@@ -82,13 +82,6 @@ func (c *contributionLayout) cutRange(u *unit, g *partition.Group) (at, n int) {
 // allSpans returns the spans of all types: nodes, then edges.
 func allSpans(layout *crf.Layout) []crf.Span { return slices.Concat(layout.Node, layout.Edge) }
 
-func oneIf(x bool) int {
-	if x {
-		return 1
-	}
-	return 0
-}
-
 // largestTable returns the largest number of (joint) states of a type, 1 at least.
 func largestTable(spans []crf.Span) int {
 	largest := 1

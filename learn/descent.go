@@ -5,6 +5,7 @@ import (
 
 	"github.com/blockbp/blockbp/internal/lbfgs"
 	"github.com/blockbp/blockbp/internal/linear"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
@@ -192,7 +193,7 @@ func (d *descent) acceptOrDamp(theta, gradient []float64, value, rounding float6
 	gain := d.value - value
 	ratio := gain / (-d.slope / 2)
 	if math.Abs(gain) <= rounding { // F tells no more, but the slope does
-		ratio = float64(oneIf(d.falls(gradient)))
+		ratio = float64(numeric.OneIf(d.falls(gradient)))
 	}
 	if !(ratio > leastRatio) || math.IsInf(ratio, 0) {
 		copy(theta, d.origin)

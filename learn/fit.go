@@ -5,6 +5,8 @@ import (
 	"context"
 	"math"
 	"time"
+
+	"github.com/blockbp/blockbp/internal/numeric"
 )
 
 // Fit minimises the objective of p. It returns a *DivergedError where the run got worse instead of better; a run that
@@ -61,7 +63,7 @@ func (l *learner) run(ctx context.Context, started time.Time) (*Result, error) {
 			p.Reason = "interrupted"
 			return l.finish(Interrupted)
 		}
-		if l.worthSaving() && l.settings.team.Number(float64(oneIf(time.Now().After(nextCheckpoint)))) > 0 {
+		if l.worthSaving() && l.settings.team.Number(float64(numeric.OneIf(time.Now().After(nextCheckpoint)))) > 0 {
 			now := time.Now()
 			if err := l.checkpoint(); err != nil {
 				return nil, err

@@ -12,6 +12,7 @@ import (
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/partition"
 )
@@ -288,3 +289,5 @@ func nearly(t oracle.TB, got, want, share float64, what string, args ...any) {
 	t.Helper()
 	oracle.Near(t, got, want, share*max(1, math.Abs(got), math.Abs(want)), what, args...)
 }
+
+var oneIf = numeric.OneIf

@@ -81,7 +81,7 @@ func (inf *inference) allocate(copies int) error {
 	inf.results = make([]jobResult, inf.keptResults)
 	for i := range inf.results {
 		inf.results[i].inside = make([]float64, inf.shape.stride)
-		inf.results[i].cut = make([]float64, oneIf(inf.shape.keepsCut())*inf.shape.stride)
+		inf.results[i].cut = make([]float64, numeric.OneIf(inf.shape.keepsCut())*inf.shape.stride)
 	}
 	inf.partSums.allocate(inf.shape.stride)
 	if inf.blocks > 1 && slices.ContainsFunc(inf.units, func(u *unit) bool { return u.splits }) {

@@ -14,6 +14,7 @@ import (
 	"github.com/blockbp/blockbp/internal/lbfgs"
 	"github.com/blockbp/blockbp/internal/linear"
 	"github.com/blockbp/blockbp/internal/memory"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/spill"
@@ -84,7 +85,7 @@ func (l *learner) memory() *Memory {
 			Reason: fmt.Sprintf(reason, values...)})
 	}
 	// Statistics of labels and beliefs, two gradients, and labels that complete others, with sizes for a moment.
-	m.addVectors(l.trainingRun, 4+2*oneIf(!l.referenceIsData()))
+	m.addVectors(l.trainingRun, 4+2*numeric.OneIf(!l.referenceIsData()))
 	l.ruleMemory(m, &c)
 	const ofStates = "8 bytes for each state of every node and of both ends of every edge, in %d inferences"
 	keep("messages and beliefs", doubleBytes*c.messages, ofStates, len(l.units))
@@ -126,7 +127,7 @@ type count struct {
 const nodeLists, edgeLists, blockLists, nodeIndex, edgeIndex = 18.0, 28.0, 600.0, 20.0, 12.0
 
 func (l *learner) count() (c count) {
-	c.visited = float64(l.keptResults*(1+oneIf(l.shape.keepsCut())) + l.partSums.perVisit + 1)
+	c.visited = float64(l.keptResults*(1+numeric.OneIf(l.shape.keepsCut())) + l.partSums.perVisit + 1)
 	c.untied = float64(l.model.Layout.UntiedSize) * (float64(len(l.units)) + float64(l.keptResults)/float64(l.blocks))
 	seen := map[any]bool{}
 	c.blocks = float64(l.blocks)
@@ -251,7 +252,7 @@ func (l *localLearner) memory() *Memory {
 
 // addVectors adds vectors of weights, with those of the model and the best ones.
 func (m *Memory) addVectors(c *trainingRun, vectors int) {
-	vectors += 1 + oneIf(c.settings.EarlyStop != nil) + 2*oneIf(c.settings.unlabelled != nil) // those of the start, twice
+	vectors += 1 + numeric.OneIf(c.settings.EarlyStop != nil) + 2*numeric.OneIf(c.settings.unlabelled != nil) // those of the start, twice
 	size := float64(c.model.Layout.Size)
 	m.Add("vectors of weights", float64(vectors)*doubleBytes*size, "%d × %.0f weights × 8 bytes", vectors, size)
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/linear"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
@@ -142,7 +143,7 @@ func (m *messages) reset() {
 
 // copiesKept is how many copies makeRoom makes.
 func (m *messages) copiesKept() int {
-	return oneIf(m.auto != nil && m.keepsCopies()) + oneIf(m.hasMomentum())
+	return numeric.OneIf(m.auto != nil && m.keepsCopies()) + numeric.OneIf(m.hasMomentum())
 }
 
 // damp is told of every pass, and whether weights stay after it. It damps sweeps whose messages circle: their residual

@@ -1,6 +1,10 @@
 package learn
 
-import "math"
+import (
+	"math"
+
+	"github.com/blockbp/blockbp/internal/numeric"
+)
 
 // A whole pass visits every block at the same weights, with a few sweeps each. At its end F and the lower bound are
 // known, and the gradient of consistent beliefs. F and the lower bound hold however far messages are from where they
@@ -80,7 +84,7 @@ func (l *learner) visitInWholePass() (done bool, err error) {
 		}
 		return false, nil
 	}
-	l.clock.endPass(1 + float64(oneIf(uniform))/3)
+	l.clock.endPass(1 + float64(numeric.OneIf(uniform))/3)
 	at.end()
 	if err := l.endWholePass(); err != nil {
 		return false, err

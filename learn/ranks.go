@@ -130,8 +130,8 @@ func (r *ranks) tally(v *jobRound, jobs []int32, results []jobResult) tally {
 		return t
 	}
 	own := [...]float64{
-		float64(t.sweeps), float64(t.work), t.residual, t.firstResidual, float64(oneIf(t.converged)),
-		float64(oneIf(t.infeasible)), float64(t.failed), float64(oneIf(t.ended)),
+		float64(t.sweeps), float64(t.work), t.residual, t.firstResidual, float64(numeric.OneIf(t.converged)),
+		float64(numeric.OneIf(t.infeasible)), float64(t.failed), float64(numeric.OneIf(t.ended)),
 	}
 	r.tallies = r.GatherEach(r.tallies, own[:])
 	t = nothingYet

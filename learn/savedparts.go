@@ -22,7 +22,7 @@ type savedParts struct {
 // copies is how many of all messages a state has, beside those at hand.
 func (s *savedParts) copies() int {
 	u := s.inf.units[0]
-	return oneIf(u.passStart != nil && s.passStarts) + oneIf(u.acceptedState != nil && s.accepted)
+	return numeric.OneIf(u.passStart != nil && s.passStarts) + numeric.OneIf(u.acceptedState != nil && s.accepted)
 }
 
 // noPart is what process 0 asks for when it needs no more.

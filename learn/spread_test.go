@@ -233,13 +233,15 @@ func (s *spins) couplings(t testing.TB, p Problem, method Method) (value, deviat
 }
 
 // TestSpreadOfChains: where a sample is that before it with probability one half, the gradients
-// of neighbours are correlated by so much.
+// of neighbours are correlated by so much; where all samples are one there is nothing to correlate.
 func TestSpreadOfChains(t *testing.T) {
 	s := newSpins(t, 3)
 	for _, method := range []Method{Exact, Pseudo} {
 		if _, _, correlation := s.couplings(t, s.problem(t, 5, 4000, 0.5), method); math.Abs(correlation-0.5) > 0.05 {
 			t.Errorf("%s: correlation %v, want 0.5", method, correlation)
 		}
+		_, _, correlation := s.couplings(t, s.problem(t, 5, 50, 2), method)
+		oracle.Equal(t, correlation, 0, "%s: correlation of one sample, 50 times", method)
 	}
 }
 

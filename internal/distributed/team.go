@@ -151,11 +151,7 @@ func (t *Team) Common(err, known error) error {
 	}
 	var own []byte
 	if err != nil {
-		kind := 0
-		if errors.Is(err, known) {
-			kind = 1
-		}
-		own = fmt.Appendf(nil, "%d%v", kind, err)
+		own = fmt.Appendf(nil, "%d%v", numeric.OneIf(errors.Is(err, known)), err)
 	}
 	for r, text := range t.Bytes(own) {
 		if len(text) == 0 {

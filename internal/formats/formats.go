@@ -365,12 +365,9 @@ func (p *Peek) isRenamedTable() bool {
 
 // isBlankTable knows one whose cells blanks separate by more numbers than tokens have.
 func (p *Peek) isBlankTable() bool {
-	f, first := p.text, 0
-	if f.Numbered {
-		first = 1
-	}
+	f := p.text
 	return p.open() && f.Ends == 1 && (f.Header == "" || isComment(f.Header)) && len(p.lines) > 2 && !p.IsNumbers() &&
-		weighNumbers(p.fields[1:], first) > 2
+		weighNumbers(p.fields[1:], numeric.OneIf(f.Numbered)) > 2
 }
 
 // weighNumbers counts columns of numbers, from one on where a word would stand; fractions, and such words, count twice.

@@ -253,11 +253,8 @@ func (c *Sample) draw(w *sampleWorker, b *SampleBlock) error {
 		net.Belief(extend(&b.stars, in.States(s)), b.State, s)
 		for _, d := range edges {
 			e := d >> 1
-			kind, rho, back := in.EdgeType(e), net.Counting.Edge[e], 0.0
-			if in.Graph.U(e) != s {
-				back = 1
-			}
-			b.stars = append(b.stars, float64(kind), back, rho)
+			kind, rho, back := in.EdgeType(e), net.Counting.Edge[e], numeric.OneIf(in.Graph.U(e) != s)
+			b.stars = append(b.stars, float64(kind), float64(back), rho)
 			span := &layout.Edge[kind]
 			of := extend(&b.stars, span.Features+span.States)
 			read[len(layout.Node)+kind](of[:span.Features], in.EdgeRow(e))

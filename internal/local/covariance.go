@@ -295,7 +295,7 @@ func (e *estimate) flush() {
 // correlate compares samples with the ones before.
 func (e *estimate) correlate() {
 	square := simd.Dot(e.mean, e.mean) / (e.total * e.total)
-	if variance := e.count/e.total - square; e.pairs > 0 && variance > 0 {
+	if variance := e.count/e.total - square; e.pairs > 0 && variance > 1e-9*e.count/e.total { // else all are one
 		e.Correlation = (e.lag/e.pairs - square) / variance
 	}
 }

@@ -15,6 +15,14 @@ import (
 // value. Memory grows in proportion, so that a slice may be lengthened step by step.
 func Resize[T any](s []T, n int) []T { return slices.Grow(s, max(0, n-len(s)))[:n] }
 
+// OneIf is 1 where x holds, and else 0.
+func OneIf(x bool) int {
+	if x {
+		return 1
+	}
+	return 0
+}
+
 // RelativeDistance returns ‖x − y‖/‖y‖: 0 where the two are equal, zero vectors too,
 // +Inf where only y is zero, and NaN where their lengths differ.
 func RelativeDistance(x, y []float64) float64 {
