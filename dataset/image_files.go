@@ -48,12 +48,16 @@ type imageData struct {
 // open opens what belongs to a picture: the first that is there of the files with one of some suffixes.
 func (d *imageData) open(path, what, remedy string, suffixes ...string) (string, *fileio.Mapping, error) {
 	var missing []string
-	for _, suffix := range suffixes {
+	for i, suffix := range suffixes {
 		file, err := fileio.Map(path+suffix, what, func(size int64) error {
 			return memory.Check("the file "+path+suffix, float64(size), d.allowed)
 		})
 		if err == nil {
 			d.sources = append(d.sources, sourceOf(path+suffix, file.Bytes()))
+			there := func(other string) bool { _, err := os.Stat(path + other); return err == nil }
+			if k := slices.IndexFunc(suffixes[i+1:], there); k >= 0 {
+				err = option.At(path+suffix, 0, "", "take one of them away", "%s is there, too", path+suffixes[i+1+k])
+			}
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			return path + suffix, file, err

@@ -299,6 +299,9 @@ func TestColumnKinds(t *testing.T) {
 		!strings.Contains(note, "another whole number in each row") {
 		t.Errorf("%+v, %q, %v", c, note, err)
 	}
+	if _, note, _ := decide("1", "0", "-1", "2"); note != "" {
+		t.Errorf("of numbers below 0: %q", note)
+	}
 	numbers := slices.Repeat([]string{"5"}, 20)
 	for cell, want := range map[string]string{
 		"12 kg": `f:22:c: "12 kg" is no number that can be used, while 20 of the 21 cells of this column are meant as ` +

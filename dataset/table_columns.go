@@ -196,6 +196,7 @@ func (c *columnSurvey) decide(text bool, note func(format string, arguments ...a
 			note("column %q has points before three digits alone, taken for decimal ones: omit them between thousands", name)
 		}
 		if n := len(values); n > fewCells && different == n && slices.Max(values)-slices.Min(values) == float64(n-1) &&
+			slices.Min(values) >= 0 && !strings.EqualFold(name, formats.RoleWeight) &&
 			!slices.ContainsFunc(values, func(x float64) bool { return x != math.Trunc(x) }) { // as identifiers of rows do
 			note("column %q has another whole number in each row, as identifiers have, and is taken for a feature; "+
 				"{columns=ignore=%s} leaves it out", name, c.name)

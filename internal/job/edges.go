@@ -490,8 +490,11 @@ func (p *Prepared) ruleNote() string {
 		return used
 	}
 	how := "{columns=weight=NAME} names a column that says how much an edge counts"
-	if p.rule.name == edgesMoments {
+	switch {
+	case p.rule.name == edgesMoments:
 		how = "{edges=potts:1} counts neighbours by a column weight"
+	case strings.Contains(strings.ToLower(strings.Join(unused, "")), `"weight`):
+		how = "only weights that are numbers from 0 on, some of them above 0, say how much an edge counts"
 	}
 	return strings.TrimPrefix(fmt.Sprintf("%s; {edges} %s takes no account of %s of edges: %s, and {edges=together} "+
 		"learns what others tell", used, p.rule, strings.Join(unused, ", "), how), "; ")

@@ -325,11 +325,10 @@ func (c Config) goesOnFrom(before *Config, dir string) error {
 		name, note := keptOptions[at], ""
 		was, is := before.Options[name], c.Options[name]
 		if !given(name) {
-			note = " (the default)"
+			note = map[bool]string{true: ", as these data are", false: " (the default)"}[name == "kind"]
 		}
-		return usagef("%s%s: the run in %s began with %s, and a resumed run keeps it; give the same value, or start a new "+
-			"run",
-			optionText(name, is.Value), note, dir, optionText(name, was.Value))
+		return usagef("%s%s: the run in %s began with %s, and a resumed run keeps it; go on with its data and options, or "+
+			"start a new run", optionText(name, is.Value), note, dir, optionText(name, was.Value))
 	}
 	return c.sameMetric(before.Options["early-stop"], dir)
 }

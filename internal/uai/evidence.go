@@ -108,7 +108,7 @@ func (e *evidence) number(i int, names []string, of string) int {
 	switch e.at = e.lines[i]; {
 	case err == nil && number >= 0:
 	case names == nil:
-		e.fail("evidence has %q, want an integer", word)
+		e.fail("evidence has %q, want a number from 0 on", word)
 	default:
 		e.fail("evidence has %q, want %s; %s", word, of, option.Suggestion(word, names, ""))
 	}

@@ -333,7 +333,7 @@ func TestReadEvidenceRefuses(t *testing.T) {
 		{"", "x.evid:1: the file is empty"},
 		{"1 1", "x.evid:1: evidence is 2 words beginning with 1"},
 		{"3\n0 1\n0 2\n", "x.evid:3: evidence is 5 words beginning with 3"},
-		{"1 0 -1", `x.evid:1: evidence has "-1"`},
+		{"1 0 -1", `x.evid:1: evidence has "-1", want a number from 0 on`},
 		{"1 0 99999999999", "variable 0 has state 99999999999"},
 		{"1 0x0 1", `x.evid:1: evidence has "0x0"`},
 		{"1 1_0 1", `evidence has "1_0"`},

@@ -133,7 +133,7 @@ def test_mistakes(tmp_path: Path) -> None:
     wants(r"^network: edges\[0\] = \(0, 9\): node 9 does not exist", Network(network.theta, [[0, 9]], np.zeros((3, 3))))
     wants(r"^network\.edges holds float64, want integers", Network(network.theta, network.edges / 1, network.theta_uv))
     wants(r"^evidence: variable 9 does not exist", network, evidence={9: 0})
-    wants(r"^evidence: evidence has \"a\", want an integer", network, evidence={"a": 0})
+    wants(r"^evidence: evidence has \"a\", want a number from 0 on", network, evidence={"a": 0})
     wants(r"^evidence holds 0.5, want numbers", network, evidence={0: 0.5})
     wants(r"^evidence: variable 1 has state 3, want 0 to 2", network, evidence={1: 3})
     wants(r"^evidence is list, want a dict", network, evidence=[1])
