@@ -139,7 +139,8 @@ func meanCoupling(in *crf.Instance) float64 {
 // small elsewhere. Edges to neighbours that u and v share close triangles, and hand on what has partly come already:
 // these count half. Tree-reweighted messages across an edge that a share ρ of all spanning trees has, about
 // w/w_u + w/w_v, are those of J/ρ. Where states and neighbours are many they would hand on nearly all, and one class
-// would come to claim all nodes: there J lets them hand on at most 0.7 (results/README.md).
+// would come to claim all nodes: there J lets them hand on at most 0.7 (results/README.md). Edges of forests hand
+// on so much if they weigh 1 or more, however many meet: without cycles no path comes back.
 func couplings(in *crf.Instance) []float64 {
 	const spare, most = 0.8, 0.7
 	weights, around := edgeWeights(in), make([]float64, in.Graph.NumNodes())
@@ -148,11 +149,14 @@ func couplings(in *crf.Instance) []float64 {
 		around[us[e]] += w
 		around[vs[e]] += w
 	}
+	forest := in.Graph.IsForest()
 	for e, shared := range triangles(in.Graph, weights) {
 		if w, u, v := weights[e], us[e], vs[e]; w > 0 {
 			handing := func(theta float64) float64 { return math.Log1p(float64(in.States(u)) * theta / (1 - theta)) }
 			weights[e] = handing(spare * w / math.Sqrt(max(w, around[u]-w-shared[0]/2)*max(w, around[v]-w-shared[1]/2)))
-			if rho := w/around[u] + w/around[v]; rho < 1 {
+			if rho := w/around[u] + w/around[v]; forest {
+				weights[e] = handing(most * min(1, w))
+			} else if rho < 1 {
 				weights[e] = min(weights[e], rho*handing(most))
 			}
 		}

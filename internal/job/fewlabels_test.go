@@ -304,6 +304,26 @@ func TestTinyWeights(t *testing.T) {
 	}
 }
 
+// TestForestsHandOn: edges of a forest hand on seven tenths, however many meet at a node; one more edge makes a cycle,
+// and the edges of its hub hand on less.
+func TestForestsHandOn(t *testing.T) {
+	star := network{states: 3, labels: make([]int32, 12)}
+	for v := int32(1); v < 12; v++ {
+		star.labels[v] = v % 3
+		star.edges = append(star.edges, [2]int32{0, v})
+	}
+	for range 2 {
+		forest := len(star.edges) < 12
+		for e, j := range couplings(star.task(t, star.some(3, 1)).Set.Instances[0]) {
+			handed := math.Expm1(j) / (math.Expm1(j) + 3)
+			if math.Abs(handed-.7) < 1e-12 != forest {
+				t.Errorf("forest: %v, edge %d hands on %v", forest, e, handed)
+			}
+		}
+		star.edges = append(star.edges, [2]int32{1, 2})
+	}
+}
+
 // TestGrouping: by definition. Edges that weigh w are so many draws of two ends by degree, of which those of one group
 // are drawn as often as they occur, and not as chance has it.
 func TestGrouping(t *testing.T) {
