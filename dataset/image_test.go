@@ -152,7 +152,7 @@ func TestImagesRefuse(t *testing.T) {
 			"labels/10.png":           indexed(t, 2, 4),
 			"labels/tall.regions.txt": "0 0\n0 0\n0 0\n0 0\n"},
 			Options{}, []string{"regions.txt: every label of every picture is 0", "dataset.json"}},
-		"no rows": {map[string]string{"labels/2.regions.txt": " \n"}, Options{}, []string{"there are no labels"}},
+		"no rows":   {map[string]string{"labels/2.regions.txt": " \n"}, Options{}, []string{"there are no labels"}},
 		"two files": {map[string]string{"labels/10.npy": "x"}, Options{}, []string{"10.png: ", "10.npy is there, too"}},
 		"label missing": {map[string]string{"labels/10.png": ""}, Options{},
 			[]string{"10.PNG: it has no labels: there is no ", "10.regions.txt or ", "10.png or ",

@@ -45,9 +45,7 @@ func (s *Score) Add(b *Beliefs, truth []int32, count []bool) {
 func (s *Score) Count() int64 {
 	var n int64
 	for _, row := range s.Confusion {
-		for _, x := range row {
-			n += x
-		}
+		n += numeric.Sum(row)
 	}
 	return n
 }

@@ -445,11 +445,7 @@ func (inf *inference) newResponse() *linear.Response {
 // slack is how far above the first objective another one may be before it counts as worse. Residuals of the checks that
 // found the two leave each unknown by about as much per variable, and by 1e-6 even where messages have settled.
 func (inf *inference) slack(residuals ...float64) float64 {
-	unknown := 1e-6
-	for _, r := range residuals {
-		unknown += r
-	}
-	return unknown * (math.Abs(inf.progress.FirstObjective) + inf.variables)
+	return (1e-6 + numeric.Sum(residuals)) * (math.Abs(inf.progress.FirstObjective) + inf.variables)
 }
 
 // stateBytes is the memory of contributions, and of messages and beliefs with so many copies. A plan knows it too.

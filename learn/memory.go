@@ -340,10 +340,9 @@ type MemoryError struct {
 func (e *MemoryError) Error() string { return option.Go(e.references()) }
 
 func (e *MemoryError) references() string {
-	var parts []string
-	for _, item := range e.Items {
-		parts = append(parts, fmt.Sprintf("%s %s (%s)", item.Name, memory.Text(float64(item.Bytes)), item.Reason))
-	}
+	parts := numeric.Map(e.Items, func(item MemoryItem) string {
+		return fmt.Sprintf("%s %s (%s)", item.Name, memory.Text(float64(item.Bytes)), item.Reason)
+	})
 	return memory.Refusal("learning", float64(e.Needed), float64(e.Allowed), strings.Join(parts, "; "))
 }
 

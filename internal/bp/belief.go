@@ -286,9 +286,7 @@ func (n *Net) beliefsOf(dst []float64, st *State, edges, ends []int32, k int) {
 			copy(row, b)
 			continue
 		}
-		for x := range row {
-			row[x] = math.Inf(-1)
-		}
+		numeric.Fill(row, math.Inf(-1))
 		row[n.Observed[ends[e]]] = 0
 	}
 	simd.Exp(dst, dst)

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/simd"
 )
@@ -124,9 +125,7 @@ func (w *Workspace) runsOff(net *Net, message []float64, q int32, n int, far flo
 func (n *Net) cavity(dst []float64, st *State, s, d int32) (largest float64) {
 	belief, message := n.belief(st, s), n.message(st, d, s)
 	if belief == nil {
-		for i := range dst {
-			dst[i] = math.Inf(-1)
-		}
+		numeric.Fill(dst, math.Inf(-1))
 		dst[n.Observed[s]] = 0
 		return 0
 	}

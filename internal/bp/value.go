@@ -110,9 +110,7 @@ func (w *Workspace) BeginSplit(block *partition.Block) {
 	w.conditional = numeric.Resize(w.conditional, len(pot.Node))
 	clear(w.conditional)
 	w.conditionalAt = numeric.Resize(w.conditionalAt, 2*len(block.Edges))
-	for i := range w.conditionalAt {
-		w.conditionalAt[i] = -1
-	}
+	numeric.Fill(w.conditionalAt, -1)
 	for i, p := range block.Order {
 		at := pot.NodeAt[p]
 		for j := block.InStart[i]; j < block.InStart[i+1]; j++ {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 	"unsafe"
+
+	"github.com/blockbp/blockbp/internal/numeric"
 )
 
 // Group is the ranks of a job, as one of them sees them. Its methods are called by one
@@ -174,13 +176,8 @@ func (g *Group) Any(flag bool) bool { return g.any(opAgree, flag) }
 
 // any is Any, of a kind.
 func (g *Group) any(kind operation, flag bool) bool {
-	g.one[0] = 0
-	if flag {
-		g.one[0] = 1
-	}
-	for r := range g.lengths {
-		g.lengths[r] = 1
-	}
+	g.one[0] = float64(numeric.OneIf(flag))
+	numeric.Fill(g.lengths, 1)
 	g.gather(kind, g.flags, g.one[:], g.lengths)
 	return slices.Contains(g.flags, 1)
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/blockbp/blockbp/internal/gibbs"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -332,9 +333,7 @@ func (s *sequential) condition(scores []score, forward bool, node, d int32) {
 
 // maxPlusRows sets dst[j] = max_i own[i] + table[i][j].
 func maxPlusRows(dst, own, table []float64) {
-	for j := range dst {
-		dst[j] = math.Inf(-1)
-	}
+	numeric.Fill(dst, math.Inf(-1))
 	for i, x := range own {
 		row := table[i*len(dst):][:len(dst)]
 		for j, y := range row {

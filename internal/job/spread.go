@@ -14,6 +14,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/local"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/learn"
 )
@@ -259,7 +260,7 @@ func resample(units []sample, block int, rng *rand.Rand) []*crf.Instance {
 }
 
 // instancesOf are those that some samples are of, without others.
-func instancesOf(drawn []sample) (data []*crf.Instance) {
+func instancesOf(drawn []sample) []*crf.Instance {
 	labels, weights := map[*crf.Instance][][]int32{}, map[*crf.Instance][]float64{}
 	var order []*crf.Instance
 	for _, u := range drawn {
@@ -268,8 +269,5 @@ func instancesOf(drawn []sample) (data []*crf.Instance) {
 		}
 		labels[u.in], weights[u.in] = append(labels[u.in], u.labels), append(weights[u.in], u.weight)
 	}
-	for _, in := range order {
-		data = append(data, relabelled(in, labels[in], weights[in]))
-	}
-	return data
+	return numeric.Map(order, func(in *crf.Instance) *crf.Instance { return relabelled(in, labels[in], weights[in]) })
 }

@@ -1,6 +1,10 @@
 package simd
 
-import "math"
+import (
+	"math"
+
+	"github.com/blockbp/blockbp/internal/numeric"
+)
 
 // largestScale keeps products of two factors finite: an infinite one would turn the zeros beside it into NaN.
 const largestScale = 1e150
@@ -121,9 +125,7 @@ func consistentTable(table, row, column, scratch []float64, how Scaling) {
 	ku, kv := len(row), len(column)
 	left, right, sums, system := scratch[:ku], scratch[ku:][:kv], scratch[ku+kv:][:kv],
 		scratch[ku+2*kv:][:newtonRoom(ku, kv)]
-	for j := range right {
-		right[j] = 1
-	}
+	numeric.Fill(right, 1)
 	for scaling := 0; ; scaling++ {
 		plainTableVector(left, right, table)
 		for i, want := range row {
@@ -155,9 +157,7 @@ func consistentTable(table, row, column, scratch []float64, how Scaling) {
 			table[i*kv+j] *= l * r
 		}
 	}
-	for j := range right {
-		right[j] = 1
-	}
+	numeric.Fill(right, 1)
 	plainTableVector(left, right, table)
 	missing := 0.0
 	for i, want := range row {
