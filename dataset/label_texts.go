@@ -117,7 +117,8 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 		"divide them into classes"
 	switch n := len(states); {
 	case n == 0:
-		remedy := map[bool]string{true: formats.Look(file).Advise("no tags"), false: "fill in some"}[t.tokens]
+		remedy := map[bool]string{true: formats.Look(file).Advise("no tags") +
+			"; a tab at the end of a line begins another column", false: "fill in some"}[t.tokens]
 		l.failAt(file, "", remedy, "no node has a label")
 	case n == 1:
 		l.failAt(file, "", "if there are more states, give \"states\" in "+ManifestName+" or {states}, also those called NA "+

@@ -175,6 +175,13 @@ func (l *tableLoader) rolesOfEdges(t *formats.Table, isNode func(name string) bo
 	l.fail(t.CheckNames())
 	if i := l.assign(t, formats.RoleWeight); i >= 0 { // rules for edges know it by that name
 		l.rules.Weight = t.Header[i]
+		if r := slices.IndexFunc(t.Rows, func(cells []string) bool {
+			x, err := t.Number(cells[i])
+			return !formats.MissingCell(cells[i]) && !(err == nil && x >= 0)
+		}); r >= 0 {
+			l.fail(option.At(t.File, int(t.Lines[r]), t.Header[i], "leave weight=NAME out of {columns}, and it is a feature",
+				"%q is no weight of an edge, which is a number of at least 0", option.Short(t.Rows[r][i])))
+		}
 		if other := t.Column(formats.RoleWeight); other >= 0 && other != i {
 			l.fail(option.Wrong("Columns", "%s has a column %q beside %q: rename one", t.File, t.Header[other], t.Header[i]))
 		}

@@ -270,7 +270,11 @@ func (l *textLoader) read(f *formats.Text) {
 		l.numbered[base]++ // on from other files of this name
 		t := textSentence{name: fmt.Sprintf("%s-%d", base, l.numbered[base]), path: f.Path, lines: slices.Clone(s.Lines)}
 		for i, fields := range s.Tokens {
+			remedy := remedy
 			if n := len(fields); l.rules.Form != formats.TextAttributes && n != columns && !bare {
+				if strings.HasPrefix(fields[0], "#") && n < columns {
+					remedy = `begin a comment with "# ", and leave tabs out of it; ` + remedy
+				}
 				p.Add(int(s.Lines[i]), "", remedy, "the number of columns is %d, want %d: the token first, the label last", n,
 					columns)
 				continue
