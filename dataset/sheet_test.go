@@ -466,8 +466,8 @@ func TestWeightOfAnyName(t *testing.T) {
 	both := writeFiles(t, sheets("id,label\na,u\nb,v\n", "source,target,cost,weight\na,b,2,x\n"))
 	refuses(t, both, Options{Columns: []string{"weight=cost"}}, `a column "weight" beside "cost"`)
 	for _, cost := range []string{"-1", "strong"} {
-		bad := writeFiles(t, map[string]string{"nodes.csv": "id,label\na,x\nb,y\n", "edges.csv": "source,target,cost\na,b," + cost + "\n"})
-		refuses(t, bad, Options{Columns: []string{"weight=cost"}}, `edges.csv:2:cost: "`+cost+`" is no weight of an edge`)
+		bad := writeFiles(t, sheets("id,label\na,x\nb,y\n", "source,target,cost\na,b,"+cost+"\n"))
+		refuses(t, bad, Options{Columns: []string{"weight=cost"}}, `:2:cost: "`+cost+`" is no weight of an edge`)
 	}
 }
 

@@ -115,7 +115,7 @@ func TestTextRefuses(t *testing.T) {
 		"a\nb\n":                  "lines have one column, and a label is wanted behind the token",
 		"a B\nb B\n":              `every label is "B", which tells of one state only`,
 		"\n\n":                    "x.conll: there are no tokens",
-		"#of\na\tN\tB\nb\tN\tC\n": "x.conll:1: the number of columns is 1, want 3: the token first, the label last; begin a comment",
+		"#of\na\tN\tB\nb\tN\tC\n": "x.conll:1: the number of columns is 1, want 3: the token first, the label last; begin a",
 		"a\tB\t\nb\tC\t\n":        "a tab at the end of a line begins another column",
 		"a\xff B\n":               "x.conll:1: it is not text in UTF-8",
 		"a\tB\nb\tA\tz\nc\tB\n":   "x.conll:2: the number of columns is 3, want 2",

@@ -254,6 +254,18 @@ func (l *textLoader) chooseAttributes() {
 	l.names = kept
 }
 
+// alike says how to make a line have as many columns as others, which begins with word.
+func (l *textLoader) alike(word string) string {
+	remedy := "separate columns alike on every line, and sentences by an empty line"
+	if l.o.Recipe != nil {
+		remedy += `; of a sentence a line, awk '{gsub(/ +/, "\n"); print $0 "\n"}' makes tokens`
+	}
+	if strings.HasPrefix(word, "#") {
+		return `begin a comment with "# ", and leave tabs out of it; ` + remedy
+	}
+	return remedy
+}
+
 // read reads the sentences of a file.
 func (l *textLoader) read(f *formats.Text) {
 	p, base := &option.Problems{File: f.Path}, strings.TrimSuffix(filepath.Base(f.Path), filepath.Ext(f.Path))
@@ -262,21 +274,13 @@ func (l *textLoader) read(f *formats.Text) {
 		l.warn("%s: the number of columns is %d, not %d: there are no labels", option.Place(f.Path, 0, ""), f.Most, columns)
 	}
 	attributes, known, row := 0, 0, []sparseValue(nil)
-	remedy := "separate columns alike on every line, and sentences by an empty line"
-	if l.o.Recipe != nil {
-		remedy += `; of a sentence a line, awk '{gsub(/ +/, "\n"); print $0 "\n"}' makes tokens`
-	}
 	f.Sentences(func(s *formats.Sentence) {
 		l.numbered[base]++ // on from other files of this name
 		t := textSentence{name: fmt.Sprintf("%s-%d", base, l.numbered[base]), path: f.Path, lines: slices.Clone(s.Lines)}
 		for i, fields := range s.Tokens {
-			remedy := remedy
 			if n := len(fields); l.rules.Form != formats.TextAttributes && n != columns && !bare {
-				if strings.HasPrefix(fields[0], "#") && n < columns {
-					remedy = `begin a comment with "# ", and leave tabs out of it; ` + remedy
-				}
-				p.Add(int(s.Lines[i]), "", remedy, "the number of columns is %d, want %d: the token first, the label last", n,
-					columns)
+				p.Add(int(s.Lines[i]), "", l.alike(fields[0]), "the number of columns is %d, want %d: the token first, the label "+
+					"last", n, columns)
 				continue
 			}
 			told, label := l.rules.split(fields[f.Skip:])

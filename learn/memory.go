@@ -252,7 +252,8 @@ func (l *localLearner) memory() *Memory {
 
 // addVectors adds vectors of weights, with those of the model and the best ones.
 func (m *Memory) addVectors(c *trainingRun, vectors int) {
-	vectors += 1 + numeric.OneIf(c.settings.EarlyStop != nil) + 2*numeric.OneIf(c.settings.unlabelled != nil) // those of the start, twice
+	vectors += 1 + numeric.OneIf(c.settings.EarlyStop != nil) +
+		2*numeric.OneIf(c.settings.unlabelled != nil) // those of the start, twice
 	size := float64(c.model.Layout.Size)
 	m.Add("vectors of weights", float64(vectors)*doubleBytes*size, "%d × %.0f weights × 8 bytes", vectors, size)
 }

@@ -190,8 +190,7 @@ func (p *Prepared) evaluateDuring(watch Watch, took *times, limit time.Duration,
 			w, before, count := p.scoring(p.original(m), most), seen, watch.counter("evaluating "+e.Name)
 			w.Progress = func(done, total int) {
 				spent := time.Since(started)
-				seen = before + done
-				if seen >= 2*threads && spent > room/4 || seen == all { // the first ones take longer
+				if seen = before + done; seen >= 2*threads && spent > room/4 || seen == all { // the first ones take longer
 					took.expected = portion(spent, all, seen)
 					if bounded && took.expected > room && seen < all { // there is no time for the rest
 						done = total

@@ -406,7 +406,7 @@ func TestWeightsOfEdges(t *testing.T) {
 	r = train(t, Options{Edges: "potts:0.3"}, net.task(t, net.some(2, 1)), nil)
 	m := r.Model.Model
 	if got := m.Weights[m.Layout.Edge[0].At:][:8]; math.Abs(got[0]) > 0 || got[4] != .3 ||
-		!strings.Contains(strings.Join(r.Summary.Notes, "\n"), `takes no account of "Weight" of edges: only weights that are numbers from 0 on`) {
+		!strings.Contains(strings.Join(r.Summary.Notes, "\n"), `"Weight" of edges: only weights that are numbers from 0 on`) {
 		t.Errorf("weights below 0: %v, notes %q", got, r.Summary.Notes)
 	}
 }
