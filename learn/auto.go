@@ -115,7 +115,7 @@ func (a *auto) State() any {
 	}
 }
 
-// Step is called by iterate in the second of a run's states: initial check → visits → descent → check of a claim. It
+// Step is called by iterate in the second of a run's stages: initial check → visits → descent → check of a claim. It
 // steps at each visit and, once these lead no more or where F is no bound, begins descent: from then on descends is
 // true, and run makes whole passes. Visits may lead to a check, too, and where a claim fails what was at work goes on.
 func (a *auto) Step(theta, gradient []float64) float64 {

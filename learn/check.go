@@ -152,6 +152,7 @@ func (l *learner) claimOrGoOn() (done bool, err error) {
 		l.auto.advance(l.model.Weights, l.sums.gradient)
 	case l.auto != nil: // the check has visited every block at these weights
 		l.auto.incremental.begin(l.model.Weights)
+		l.auto.descent.takeVisitsPass(l.model.Weights, l.sums.gradient, true)
 	}
 	return false, nil
 }

@@ -18,9 +18,9 @@ type claims struct {
 	squares [][]float64 // [types][features] Σ f²/ρ (linear.Fisher), for unknownOfClamped; nil: steps are not automatic
 }
 
-// worthChecking reports that a check is worth its cost: so many iterations after the last one the aggregated gradient
-// is so small that convergence may be claimed. Stale contributions can make its norm look smaller than it is, so each
-// check that failed asks for a smaller one.
+// worthChecking reports that a check is worth its cost: at least so many iterations have followed the last one, and the
+// aggregated gradient is small enough for a claim. Stale contributions can make its norm look smaller than it is, so
+// each check that failed asks for a smaller one.
 func (k *claims) worthChecking(iterations int) bool {
 	p := &k.progress
 	share, _ := k.shareOfCheck()
@@ -35,8 +35,8 @@ func (k *claims) shareOfCheck() (share float64, smallest bool) {
 	return max(share, least), share <= least
 }
 
-// asked returns the gradient norm that the settings demand of a claim. tolerance, which may be smaller, is where a
-// check begins and is decided, so that the suboptimality falls below Settings.Gap, too.
+// asked returns the gradient norm that the settings demand of a claim. tolerance is at most that, up to rounding: there
+// a check begins and is decided, so that the suboptimality falls below Settings.Gap, too.
 func (k *claims) asked() float64 {
 	s := k.settings
 	return max(s.GradientTolerance, s.RelativeTolerance*k.progress.FirstNorm, roundingShare*k.sums.magnitude)

@@ -36,7 +36,7 @@ type descent struct {
 // descentState is what a resumed run goes on from.
 type descentState struct {
 	descentProgress
-	origin         []float64   // weights at the start of the line
+	origin         []float64   // weights at the start of the line; before descent begins, θ̄ of the last pass of visits
 	originGradient []float64   // gradient there, of damped steps less what messages answer to it
 	direction      []float64   // the line is origin − α·direction
 	lowest         []float64   // accepted weights of the smallest F
@@ -214,8 +214,8 @@ func (d *descent) dampMore() {
 	d.dampingGrowth *= 2
 }
 
-// advanceDamped takes a damped step of weights and messages from theta, the origin. Where none can be found, weights
-// stay, and messages alone move on.
+// advanceDamped takes a damped step of weights and messages from theta, the origin; SolveDamped fills originGradient.
+// Where no step can be found, weights stay, and messages alone move on.
 func (d *descent) advanceDamped(theta []float64) float64 {
 	copy(d.origin, theta)
 	for d.dampingGrowth <= mostGrowth {

@@ -22,10 +22,11 @@
 // each cut edge keeps. Updating block i replaces its own, and those of its cut edges. So an iteration costs what its
 // block costs, whatever the size of the network, apart from the step, which goes over all weights.
 //
-// With the rules fixed and adagrad of ParseStep a run is this loop. With automatic steps, the default, only the first
-// passes are, with θ ← θ̄ − P⁻¹ḡ as line 9 (incremental.go). Then every block is visited at the same weights, a
-// whole pass, before all weights make a step, which is accepted where F, an upper bound of the objective, has fallen
-// (docs/explanation/equations.md, section 8). Where F is no bound all of a run is such descent.
+// With the rules fixed and adagrad of ParseStep a run is this loop, and full and inner-dual are those of the paper. By
+// automatic steps, the default, only the first passes are, with θ ← θ̄ − P⁻¹ḡ as line 9 (incremental.go). Then whole
+// passes visit all blocks at the same weights, in 3 sweeps by any method (2 on forests), and a step of all weights is
+// accepted where F, an upper bound of the objective, has fallen (docs/explanation/equations.md, section 8). Where F is
+// no bound all of a run is such descent.
 //
 // # An iteration, function by function
 //
@@ -62,7 +63,7 @@
 //	contribution   Σ M τ of a block at its last visit, with its terms of F and of Σ c H(τ) (contribution.go).
 //	sweep          sends the messages of all edges of a block, or of the network, once.
 //	visit          makes sweeps over a block, or several that share no edge, and renews what they contribute.
-//	pass           visits of every block. In a whole pass weights are held.
+//	pass           visits of every block, or as many in RandomOrder. In a whole pass weights are held.
 //	               What options, results and events count as passes are sweeps of the whole network (progress.Sweeps).
 //	check          whole passes that decide whether the run has converged, or what its last weights are worth.
 //	claim          that it has: claimOrGoOn makes it after a check, or where descend finds a proof, which needs none. A

@@ -105,6 +105,9 @@ func TestRefusedClaimAmongVisits(t *testing.T) {
 	if mean := rule.incremental.mean; !slices.Equal(mean, l.model.Weights) || l.auto.descends() {
 		t.Errorf("the mean weights of visits are %v, those of the check %v", mean, l.model.Weights)
 	}
+	if d := rule.descent; !slices.Equal(d.origin, l.model.Weights) || !slices.Equal(d.originGradient, l.sums.gradient) {
+		t.Error("the next pair begins before the check, in which messages have changed the gradient")
+	}
 }
 
 // TestVisitsLead: another pass of visits follows a first one that leaves a fifth of the gradient, and later ones until

@@ -179,7 +179,7 @@ func (l *learner) startFinalCheck() error {
 		p.Reason += fmt.Sprintf("; the state at the end, to resume from, was not saved, as that takes about %.2g seconds: "+
 			"a time between checkpoints asks for it", l.savingSeconds())
 	}
-	known, pass := p.Status == TimeLimit && l.knowsAccepted(), p.Pass
+	known, was := p.Status == TimeLimit && l.knowsAccepted(), p.Pass
 	finishes := p.Status == TimeLimit && l.canFinishPass()
 	l.takeAccepted()
 	if known {
@@ -188,7 +188,7 @@ func (l *learner) startFinalCheck() error {
 	}
 	l.startCheck(checkFinal)
 	if finishes {
-		p.Pass.Next, p.Pass.Current, p.Pass.WorstAt = pass.Next, pass.Current, pass.WorstAt
+		p.Pass.Next, p.Pass.Current, p.Pass.WorstAt, p.Pass.Infeasible = was.Next, was.Current, was.WorstAt, was.Infeasible
 	}
 	return nil
 }
@@ -270,7 +270,7 @@ func (l *learner) endRun() (done bool, err error) {
 	l.boundByLowest()
 	wentBack := l.fallBack()
 	switch {
-	case wentBack && l.clock.outOfTime():
+	case wentBack && p.Point == startPoint && l.clock.outOfTime():
 		l.recall()
 	case wentBack:
 		l.startCheck(checkFinal)

@@ -52,9 +52,9 @@ func (m *messages) keepsCopies() bool { return !m.holds.forests && !m.usesRespon
 // hasMomentum reports whether whole passes have momentum.
 func (m *messages) hasMomentum() bool { return m.keepsCopies() && m.holds.monotone }
 
-// beginRound gives momentum to a whole pass: messages and beliefs go on in the direction in which they have come since
+// beginPass gives momentum to a whole pass: messages and beliefs go on in the direction in which they have come since
 // the pass before began.
-func (m *messages) beginRound() {
+func (m *messages) beginPass() {
 	p := &m.progress
 	final := p.Check.Active && p.Check.Purpose == checkFinal
 	if !m.hasMomentum() || final && p.Check.Passes == 0 && p.Pass.Momentum == 0 { // often no other pass needs the copy

@@ -36,7 +36,7 @@ func TestPassMomentum(t *testing.T) {
 			if !momentum {
 				l.progress.Pass.Momentum = 0
 			}
-			l.messages.beginRound()
+			l.messages.beginPass()
 			for _, set := range l.schedule.wholePass {
 				oracle.Must(l.visitBlocks(visit{kind: consistentVisit, blocks: set, limits: l.messages.wholeLimits()}))(t)
 			}

@@ -20,7 +20,7 @@ type passState struct {
 	Infeasible        bool    // consistent beliefs of this pass take a forbidden state
 	Gap               float64 // F less the value of consistent beliefs; NaN: neither is a bound; +Inf: Infeasible
 	StartUpper        float64 // F when this pass began
-	Momentum          int     // whole passes since momentum began anew (messages.beginRound): β grows with them
+	Momentum          int     // whole passes since momentum began anew (messages.beginPass): β grows with them
 }
 
 // noteResidual takes note of the largest change of a message in the first sweeps of a visit.
@@ -66,7 +66,7 @@ func (l *learner) visitInWholePass() (done bool, err error) {
 		at.Current = 0 // visits before may have left one
 		l.clock.beginPass()
 		if !uniform && !check.Uncoupled {
-			l.messages.beginRound()
+			l.messages.beginPass()
 		}
 	}
 	before := p.Sweeps
@@ -151,7 +151,7 @@ func (l *learner) descend(report *visitReport) (done bool, err error) {
 	case undecided:
 		l.messages.settle()
 	}
-	l.messages.damp(undecided || l.holds.certified && size == 0) // a step that is refused moves nothing for long
+	l.messages.damp(undecided || l.holds.certified && size == 0) // if certified, weights stay where a step is refused
 	report.residual = p.Pass.Residual                            // of all visits of the pass
 	return false, l.endIteration(allBlocks, size, report)
 }

@@ -182,7 +182,7 @@ type Settings struct {
 	// is interrupted, and when it ends. nil: never, and an interrupted run ends at once.
 	Checkpoint      func(*State) error
 	CheckpointEvery time.Duration
-	// ProofFile, not empty, is where a run of one process writes what proves Result.Suboptimality, if that is known: of
+	// ProofFile, not empty, is where a run of one process writes what bounds the objective by its last pass: of
 	// each instance, named x, log-messages x.messages and log-beliefs x.beliefs, and counting numbers x.node, x.edge and
 	// x.split, none where all x.node ≥ 0. With these, model and data python/examples/verify.py finds both bounds anew.
 	ProofFile string

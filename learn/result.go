@@ -10,10 +10,10 @@ import (
 // Status says why a run ended.
 type Status string
 
-// The ways a run ends. Only Converged and StationaryPoint claim that the gradient is as small as was asked for or, by
-// Settings.Proof or Gap alone, that the optimum is near enough or steps promise no more, after a check of the whole
-// network at the final weights; a proof needs no more than the pass that found it. Converged is the optimum:
-// Result.Convex is set. StationaryPoint need not be the best of several, or is where steps promise no more.
+// The ways a run ends. Only Converged and StationaryPoint make a claim, after a check of the whole network or a proof:
+// that the gradient is as small as was asked for or, by Settings.Proof, Gap or ErrorShare, that the optimum is near
+// enough, or steps promise no more. Converged: Result.Convex is set, and the weights are near the optimum.
+// StationaryPoint need not be the best of several, or is where steps promise no more.
 const (
 	Converged       Status = "converged"
 	StationaryPoint Status = "stationary_point"
@@ -106,16 +106,16 @@ type Result struct {
 
 // Event is what Settings.Recorder is told after each iteration, and after each check.
 type Event struct {
-	Iteration int           // so far, from 1, as in Result
+	Iteration int           // so far, as in Result; 0: the check of the start
 	Pass      float64       // message work so far, in whole-network sweeps
 	Elapsed   time.Duration // as of the last block visit
-	Block     int           // −1: all, in a whole pass
+	Block     int           // the first of those visited together; −1: all, in a whole pass
 	// Objective is the saddle value −⟨θ,w̄⟩ + ⟨θ,τ⟩ + Σ cH(τ) + (l2/2)‖θ‖² at the
 	// weights before the step and the current, partly stale, beliefs: it costs
 	// nothing extra and equals L at convergence. After a whole pass it is F, an upper bound where one is known.
 	Objective    float64
 	GradientNorm float64 // of the aggregated, partly stale, gradient
-	Step         float64 // size, as the rule reports it; 0: none, or a step was taken back
+	Step         float64 // size, as the rule reports it; 0: none, or one was refused, and a shorter one may follow
 	// Suboptimality is as in Result, NaN where it is not known at the moment.
 	Suboptimality float64
 	// OfErrors is about how far the weights are from the optimum, in standard errors, in the mean of squares: with N

@@ -31,5 +31,5 @@ func (s *schedule) pick(iteration int) blockSet {
 	return s.stepPass[s.position]
 }
 
-// perPass returns the number of iterations that visit everything once.
+// perPass returns how many iterations count as a pass: they visit everything once, unless the order is random.
 func (s *schedule) perPass() int { return len(s.stepPass) }

@@ -3,6 +3,7 @@ package learn
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/internal/partition"
@@ -207,11 +208,11 @@ func traitOf(numbers []*counting.Numbers) trait {
 		numbers[0].Name + ":" + runstate.OfEach(numbers, (*runstate.Digest).AddCounting).String()}
 }
 
-// digestProblem is that of data and class weights.
+// digestProblem is that of data, class weights and means that were given.
 func digestProblem(p *Problem) string {
 	d := runstate.Of(p.Data)
-	for _, weights := range p.ClassWeights {
-		d.AddFloats(weights)
+	for _, numbers := range append(slices.Clone(p.ClassWeights), p.Statistics) {
+		d.AddFloats(numbers)
 	}
 	return d.String()
 }

@@ -38,7 +38,7 @@ type unit struct {
 	// Σ c H(τ): see worker.go.
 	cutBeliefs    []float64
 	cutEdges      *cutEdges
-	passStart     messageCopy // where the round before began; nil: there is no momentum (messages.beginRound)
+	passStart     messageCopy // where the whole pass before began; nil: there is no momentum (messages.beginPass)
 	acceptedState messageCopy // those of the accepted weights (messages.save)
 }
 

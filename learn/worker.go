@@ -80,8 +80,8 @@ func (w *worker) addLoss() {
 	}
 }
 
-// sweep makes the sweeps of a visit, all of them, as a state between two could not be resumed to the same bytes. They
-// end early where a time limit ends a visit of many sweeps, and in a run that saves no state.
+// sweep makes the sweeps of a visit. They end early where a time limit ends the visit (iterate sums anew, and saves the
+// state as it is), and in a run that saves no state: interrupted there, another could not go on to the same bytes.
 func (w *worker) sweep() error {
 	until := w.visit.until
 	if until == nil {
