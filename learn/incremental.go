@@ -48,7 +48,7 @@ func newIncremental(run *inference) *incremental {
 // mostWaits passes in a row has left less than all before. The first one tells how strong couplings are: where they are
 // weak, messages carry little, and blocks that were visited at different times agree. Later passes may well raise the
 // gradient once or twice, as BFGS learns in one direction after the other; each takes a third of the time of a pass of
-// descent. Fifty photographs are let into 45 passes, many networks into one (results/README.md).
+// descent. Fifty photographs are let into 41 passes, many networks into one (results/README.md).
 const firstLeft, mostWaits = 0.2, 3
 
 // leads reports, at the end of a pass, that another one follows: none where a pass has one visit. The norm of the

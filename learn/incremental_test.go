@@ -136,17 +136,22 @@ func TestVisitsLead(t *testing.T) {
 	}
 }
 
-// TestVisitsLearnCurvature: after a second pass of visits the change of the gradient calls for that of the weights, as
-// BFGS's secant equation says, and gradients across that are met by P⁻¹, up to a part along the change of the weights.
-func TestVisitsLearnCurvature(t *testing.T) {
-	p := regions(1, 8, 8, 3, 1, 0.3, 1).with("convex")
-	rule := &auto{}
+// amongVisits is a run in four blocks that begins with visits, behind the check of its start.
+func amongVisits(t *testing.T) (*learner, *auto) {
+	p, rule := regions(1, 8, 8, 3, 1, 0.3, 1).with("convex"), &auto{}
 	s := must(Settings{Method: BBPL, Assign: blocksOf(4), Step: rule}.resolve(&p))
 	l := must(newLearner(&p, &s))
-	defer l.close()
+	t.Cleanup(l.close)
 	for l.progress.Check.Active {
 		must(l.visitInWholePass())
 	}
+	return l, rule
+}
+
+// TestVisitsLearnCurvature: after a second pass of visits the change of the gradient calls for that of the weights, as
+// BFGS's secant equation says, and gradients across that are met by P⁻¹, up to a part along the change of the weights.
+func TestVisitsLearnCurvature(t *testing.T) {
+	l, rule := amongVisits(t)
 	oracle.OK(t, l.iterate()) // P is known from the first visit on
 	size := len(l.model.Weights)
 	means, gradients, change := [2][]float64{}, [2][]float64{}, make([]float64, size)
@@ -181,14 +186,7 @@ func TestVisitsLearnCurvature(t *testing.T) {
 
 // TestVisitsStepByCurvature: steps are by P alone until a second pass of visits has ended, and then by its pair, too.
 func TestVisitsStepByCurvature(t *testing.T) {
-	p := regions(1, 8, 8, 3, 1, 0.3, 1).with("convex")
-	rule := &auto{}
-	s := must(Settings{Method: BBPL, Assign: blocksOf(4), Step: rule}.resolve(&p))
-	l := must(newLearner(&p, &s))
-	defer l.close()
-	for l.progress.Check.Active {
-		must(l.visitInWholePass())
-	}
+	l, rule := amongVisits(t)
 	perPass, size := l.schedule.perPass(), len(l.model.Weights)
 	step, plain := make([]float64, size), make([]float64, size)
 	for visit := 1; visit <= 2*perPass; visit++ {

@@ -301,8 +301,8 @@ func (w Inference) score(ctx context.Context, e *Evaluation, likelihood bool, pi
 }
 
 // rankingBytes is what infer.Score keeps of a node for each state, of at most mostRanked nodes,
-// with the room that a growing slice has to spare.
-const rankingBytes, mostRanked = 1.25 * 16, 1 << 18
+// with the room that a growing slice has to spare, and the table that follows it.
+const rankingBytes, mostRanked = 2.5 * 16, 1 << 17
 
 // labels are those of an instance that predictions are compared with, each with its node or, of superpixels, its pixel.
 func (e *Evaluation) labels(i int) iter.Seq2[int, int32] {
